@@ -1,0 +1,1 @@
+"""Reactive dataflow pipelines for language-model streams."""
