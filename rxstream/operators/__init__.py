@@ -1,0 +1,1 @@
+"""Operators: Observable to Observable, one operator per file."""
