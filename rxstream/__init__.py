@@ -1,1 +1,3 @@
 """Reactive dataflow pipelines for language-model streams."""
+
+__all__: tuple[str, ...] = ()

@@ -1,0 +1,9 @@
+"""Settings every test shares."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+
+# No verdict depends on how busy the machine is: an example has no time limit of its own.
+settings.register_profile("rxstream", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("rxstream")
