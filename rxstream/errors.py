@@ -159,7 +159,7 @@ def _rebuild(kind: type[StreamError], state: dict[str, Any]) -> StreamError:
 class FramingError(StreamError):
     """Bytes that are not the frames they claim to be. `kind` names the fault in one word of the framing's own list."""
 
-    category = "protocol"
+    category: Category = "protocol"
 
     def __init__(self, message: str, *, kind: str = "framing", **context: Any) -> None:
         super().__init__(message, **context)
@@ -176,7 +176,7 @@ class FrameTooLargeError(FramingError):
         setting: the field of `Limits` to change.
     """
 
-    category = "limit"
+    category: Category = "limit"
 
     def __init__(self, what: str, *, limit: int, value: int, setting: str, **context: Any) -> None:
         message = f"{what} of {value} bytes or more is over {setting}={limit}; raise Limits({setting}=...) to accept it"
@@ -189,7 +189,7 @@ class FrameTooLargeError(FramingError):
 class TruncatedFrameError(FramingError):
     """The bytes ended inside a frame."""
 
-    category = "truncated"
+    category: Category = "truncated"
 
     def __init__(self, message: str, *, kind: str = "truncated", **context: Any) -> None:
         super().__init__(message, kind=kind, **context)
@@ -198,7 +198,7 @@ class TruncatedFrameError(FramingError):
 class DecodeError(StreamError):
     """A whole frame that is not what its wire says: not JSON, a wrong type, an impossible order."""
 
-    category = "protocol"
+    category: Category = "protocol"
 
 
 class ProviderError(StreamError):
@@ -210,7 +210,7 @@ class ProviderError(StreamError):
         provider_type: the provider's own error type, as sent.
     """
 
-    category = "provider"
+    category: Category = "provider"
 
     def __init__(
         self,
@@ -230,13 +230,13 @@ class ProviderError(StreamError):
 class RequestError(StreamError):
     """A request that cannot be sent: the provider has no way to express it, or it lacks a key or an address."""
 
-    category = "invalid_request"
+    category: Category = "invalid_request"
 
 
 class TransportError(StreamError):
     """The connection failed, or what answered is not a stream. `status` is the HTTP status where there was one."""
 
-    category = "transport"
+    category: Category = "transport"
 
     def __init__(self, message: str, *, status: int | None = None, **context: Any) -> None:
         context.setdefault("retry", RetryHint(retryable=True))
@@ -253,7 +253,7 @@ class StreamTimeoutError(TransportError):
         seen: what had been seen by then, in words.
     """
 
-    category = "timeout"
+    category: Category = "timeout"
 
     def __init__(self, clock: str, *, limit_seconds: float | None = None, seen: str = "", **context: Any) -> None:
         limit = "" if limit_seconds is None else f" of {limit_seconds:g} s"
@@ -266,7 +266,7 @@ class StreamTimeoutError(TransportError):
 class TruncatedStreamError(StreamError):
     """The bytes ended, without an error, before the wire's end signal: what came is a part, not an answer."""
 
-    category = "truncated"
+    category: Category = "truncated"
 
     def __init__(self, message: str = "the stream ended without its end signal", **context: Any) -> None:
         context.setdefault("retry", RetryHint(retryable=True))
@@ -276,7 +276,7 @@ class TruncatedStreamError(StreamError):
 class ConsistencyError(StreamError):
     """A finished response that does not agree with itself. `violations` lists every failed check."""
 
-    category = "consistency"
+    category: Category = "consistency"
 
     def __init__(self, message: str, *, violations: tuple[Any, ...] = (), **context: Any) -> None:
         super().__init__(message, **context)
@@ -293,7 +293,7 @@ class LimitError(StreamError):
         setting: the field of `Limits` to change.
     """
 
-    category = "limit"
+    category: Category = "limit"
 
     def __init__(self, what: str, *, limit: float, value: float, setting: str, **context: Any) -> None:
         super().__init__(
@@ -313,7 +313,7 @@ class BufferOverflow(StreamError):
         setting: the argument or the field of `Limits` to change.
     """
 
-    category = "overflow"
+    category: Category = "overflow"
 
     def __init__(self, message: str, *, limit: int | None = None, setting: str | None = None, **context: Any) -> None:
         super().__init__(message, **context)
@@ -324,4 +324,4 @@ class BufferOverflow(StreamError):
 class PolicyError(StreamError):
     """An overflow policy decided what it may not: it named an event that must not be dropped, or gave no decision."""
 
-    category = "internal"
+    category: Category = "internal"
