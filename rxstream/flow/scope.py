@@ -1,0 +1,101 @@
+"""What one subscription carries from its subscriber up to its sources."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from rxstream.errors import StreamError
+from rxstream.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from rxstream.diagnostics import Diagnostics
+
+__all__ = ("Scope", "report_exception")
+
+Closer = Callable[[], Awaitable[None]]
+
+
+class Scope:
+    """The subscriber's context, its limits and diagnostics, and what must be closed before the subscription is over.
+
+    Args:
+        limits: what operators and sources use where they were given none of their own.
+        diagnostics: the store for protected detail, likewise.
+    """
+
+    __slots__ = ("__weakref__", "_closers", "_entered", "context", "diagnostics", "discarded", "limits")
+
+    def __init__(self, *, limits: Limits | None = None, diagnostics: Diagnostics | None = None) -> None:
+        self.context = contextvars.copy_context()
+        self.limits = limits
+        self.diagnostics = diagnostics
+        self.discarded = 0
+        """Items that stages held and dropped at a cancellation or dispose."""
+        self._closers: dict[int, Closer] = {}
+        self._entered = False
+
+    def limits_for(self, own: Limits | None) -> Limits:
+        """The limits that hold: an operator's own, else the subscription's, else the defaults."""
+        return own or self.limits or DEFAULT_LIMITS
+
+    def keep_detail(self, error: BaseException, own: Diagnostics | None = None) -> None:
+        """Move an error's protected detail into the diagnostics that hold here; without any it is dropped."""
+        if not isinstance(error, StreamError):
+            return
+        store = own or self.diagnostics
+        if store is None:
+            error.take_detail()
+        else:
+            store.keep(error)
+
+    def run(self, step: Callable[..., None], *args: object) -> None:
+        """Call `step` in the subscriber's context (rule 20); a nested call is in it already."""
+        if self._entered:
+            step(*args)
+            return
+        self._entered = True
+        try:
+            self.context.run(step, *args)
+        finally:
+            self._entered = False
+
+    def add_closer(self, closer: Closer) -> Callable[[], None]:
+        """Have `closed()` wait for `closer()`. Returns the way to take it back, for who is done before the end."""
+        key = id(closer)
+        self._closers[key] = closer
+
+        def take_back() -> None:
+            self._closers.pop(key, None)
+
+        return take_back
+
+    async def closed(self) -> None:
+        """Wait until everything of this subscription is closed, for `max_cleanup_seconds` at most. Never raises."""
+        seconds = self.limits_for(None).max_cleanup_seconds
+        while self._closers:
+            closers = list(self._closers.values())
+            tasks = [asyncio.ensure_future(_quietly(closer)) for closer in closers]
+            _, late = await asyncio.wait(tasks, timeout=seconds)
+            for task in late:
+                task.cancel()
+            for closer in closers:
+                self._closers.pop(id(closer), None)
+
+
+async def _quietly(closer: Closer) -> None:
+    try:
+        await closer()
+    except Exception as error:
+        report_exception("closing a source failed", error)
+
+
+def report_exception(message: str, error: BaseException) -> None:
+    """Give an error that nobody can receive to the loop's exception handler; where no loop runs, raise it."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        raise error from None
+    loop.call_exception_handler({"message": message, "exception": error})
