@@ -10,7 +10,8 @@ VENV   := .venv
 PY     := $(VENV)/bin/python
 CODE   := $(wildcard rxstream tests examples benchmarks)
 ARGS   ?=
-ifdef PROMPT
+ifdef PROMPT # taken as it is: a dollar sign in a question is no variable of make
+override PROMPT := $(value PROMPT)
 export PROMPT
 endif
 
