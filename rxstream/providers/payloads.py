@@ -1,0 +1,113 @@
+"""A payload's JSON, read once, with the tolerance that every wire needs.
+
+`from_json` gives plain dicts: on payloads as small as one piece of text it is faster than a typed validator (0.47 us
+against 0.59), and every decoder needs the raw object anyway for what has no member yet. The forgiving part runs only
+after it failed: bytes that are not UTF-8 and halves of a surrogate pair become U+FFFD, as the SSE standard has it for
+text; anything else is a `DecodeError` that carries the payload as its detail.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from pydantic import JsonValue
+from pydantic_core import from_json
+
+from rxstream.errors import DecodeError, LimitError
+from rxstream.framing.frames import Payload
+
+__all__ = ("JsonObject", "is_keep_alive", "payload_data", "payload_text", "read_object")
+
+JsonObject = dict[str, JsonValue]
+
+
+def payload_data(payload: Payload) -> bytes | str:
+    """What a payload holds: its bytes, or the data of its frame."""
+    return payload if isinstance(payload, bytes) else payload.data
+
+
+def payload_text(payload: Payload) -> str:
+    """A payload's text without blanks around it; a byte that is not UTF-8 is U+FFFD."""
+    data = payload_data(payload)
+    return (data if isinstance(data, str) else data.decode("utf-8", "replace")).strip()
+
+
+def is_keep_alive(text: str) -> bool:
+    """Whether a payload is only a sign of life: empty, or a comment that a proxy sent on as data."""
+    return not text or text.startswith(":")
+
+
+def read_object(payload: Payload, max_depth: int) -> JsonObject:
+    """Read a payload as one JSON object.
+
+    Args:
+        payload: the payload.
+        max_depth: `Limits.max_json_depth`: how deep arrays and objects may nest, the object itself included.
+
+    Raises:
+        DecodeError: it is not JSON, or not an object.
+        LimitError: it nests deeper than `max_depth`.
+    """
+    data = payload_data(payload)
+    try:
+        value = from_json(data)
+        reason = ""
+    except ValueError as error:
+        value, reason = None, str(error)
+    if reason:
+        value = _read_damaged(payload, reason)
+    if not isinstance(value, dict):
+        raise DecodeError("a frame is JSON, but not an object", detail=data)
+    _check_depth(value, data, max_depth)
+    return value
+
+
+def _read_damaged(payload: Payload, reason: str) -> JsonValue:
+    """Read what `from_json` refused, where the damage is only inside its text."""
+    text = payload_text(payload)
+    try:
+        if "hex escape" in reason or "surrogate" in reason:
+            text = _without_surrogates(text)
+        value: JsonValue = from_json(text)
+    except (ValueError, RecursionError):
+        pass
+    else:
+        return value
+    # The parser's reason names a place in the frame and never its content.
+    raise DecodeError(f"a frame is not JSON: {reason}", detail=payload_data(payload))
+
+
+def _without_surrogates(text: str) -> str:
+    # Only `json` reads half a pair; UTF-16 is where halves exist, so its decoder knows which to replace.
+    paired = json.dumps(json.loads(text), ensure_ascii=False)
+    return paired.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _check_depth(value: JsonObject, data: bytes | str, max_depth: int) -> None:
+    # An object with few brackets cannot nest deep: nearly every frame ends here.
+    if isinstance(data, bytes):
+        brackets = data.count(b"{") + data.count(b"[")
+    else:
+        brackets = data.count("{") + data.count("[")
+    if brackets <= max_depth:
+        return
+    depth = _depth(value)
+    if depth > max_depth:
+        raise LimitError(
+            "nesting of one frame's JSON", limit=max_depth, value=depth, setting="max_json_depth", detail=data
+        )
+
+
+def _depth(value: JsonValue) -> int:
+    """How deep arrays and objects nest, level by level: no recursion."""
+    depth = 0
+    level: list[JsonValue] = [value]
+    while level := [item for item in level if isinstance(item, (dict, list))]:
+        depth += 1
+        level = [child for item in level for child in _children(item)]
+    return depth
+
+
+def _children(value: JsonValue) -> Iterable[JsonValue]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
