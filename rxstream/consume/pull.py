@@ -1,0 +1,166 @@
+"""A boundary that asks for one item at a time: what `iterate` and `subscribe` stand on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
+
+from reactivex import Observable, abc
+
+from rxstream.errors import BufferOverflow
+from rxstream.events import Cancelled
+from rxstream.flow.demand import Demand
+from rxstream.flow.scheduler import FlowScheduler
+from rxstream.flow.scope import Scope
+from rxstream.operators.bounded_buffer import BufferedObservable
+
+__all__ = ("LockStep", "Pull", "open_pull")
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+_COMPLETED: Final = object()
+
+
+class Pull(Protocol[T_co]):
+    """What a consumer takes from."""
+
+    @property
+    def queue(self) -> deque[Any]:
+        """What can be taken at once."""
+        ...
+
+    def take(self) -> T_co:
+        """The next item; there must be one."""
+        ...
+
+    async def wait(self) -> bool:
+        """Wait for an item: True; False at the end. Raises what ended the stream, once."""
+        ...
+
+    def dispose(self) -> None:
+        """Stop and let upstream go, at once."""
+        ...
+
+
+def open_pull(source: Observable[T], scope: Scope) -> Pull[T]:
+    """Subscribe to `source` as a consumer that pulls: from the buffer's own queue where one is directly above."""
+    if isinstance(source, BufferedObservable):
+        return source.pull(scope)
+    return LockStep(source, scope)
+
+
+class LockStep(Generic[T]):
+    """A boundary without a queue: upstream goes on only while a pull waits (rules 2, 11 and 19)."""
+
+    __slots__ = ("__weakref__", "_demand", "_end", "_max_unapplied", "_upstream", "_waiter", "queue", "stopped")
+
+    def __init__(self, source: Observable[T], scope: Scope) -> None:
+        self.queue: deque[T] = deque()  # bounded: by max_unapplied_events, before each append
+        self.stopped = False
+        self._end: object = None
+        self._waiter: asyncio.Future[None] | None = None
+        self._max_unapplied = scope.limits_for(None).max_unapplied_events
+        self._demand = Demand(scope, is_open=False)
+        self._upstream: abc.DisposableBase | None = None
+        flow = FlowScheduler.on_loop(self._demand, scope)
+        self._upstream = source.subscribe(cast(Any, self), scheduler=flow)
+        if self.has_ended:  # a source of Rx may send everything, and end, inside subscribe
+            self._let_upstream_go()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether upstream has ended; items may still wait."""
+        return self._end is not None
+
+    def on_next(self, item: T) -> None:
+        if self.stopped or self._end is not None:
+            return
+        if type(item) is Cancelled:
+            self._demand.scope.discarded += len(self.queue)
+            self.queue.clear()
+            self._end = _COMPLETED
+        elif len(self.queue) >= self._max_unapplied:
+            self._overflow()
+            return
+        self.queue.append(item)
+        self._demand.close()
+        self._wake()
+
+    def on_error(self, error: Exception) -> None:
+        self._finish(error)
+
+    def on_completed(self) -> None:
+        self._finish(_COMPLETED)
+
+    def _finish(self, end: object) -> None:
+        if self._end is None:
+            self._end = end
+            self._wake()
+
+    def _overflow(self) -> None:
+        self._finish(
+            BufferOverflow(
+                f"an operator above sent {self._max_unapplied} items that nobody asked for (max_unapplied_events): it "
+                "holds items itself (zip, delay, combine_latest, ...); put ops.bounded_buffer() below it",
+                limit=self._max_unapplied,
+                setting="max_unapplied_events",
+            )
+        )
+        self._let_upstream_go()
+
+    def take(self) -> T:
+        """The next item; there must be one."""
+        return self.queue.popleft()
+
+    async def wait(self) -> bool:
+        """Open the gate and wait for an item: True; False at the end. Raises what ended the stream, once."""
+        if self._waiter is not None:
+            raise RuntimeError("this stream is being pulled already: one pull at a time")
+        if self.queue:
+            return True
+        if self._end is None and not self.stopped:
+            self._demand.open()
+        while not self.queue:
+            if self._end is not None or self.stopped:
+                return self._finish_pulling()
+            await self._wait_for_wake()
+        return True
+
+    async def _wait_for_wake(self) -> None:
+        self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            await self._waiter
+        except BaseException:
+            self._demand.close()  # nobody waits any more; what came meanwhile stays for the next pull
+            raise
+        finally:
+            self._waiter = None
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def _finish_pulling(self) -> bool:
+        end, self._end = self._end, _COMPLETED
+        self.dispose()
+        if isinstance(end, Exception):
+            raise end
+        return False
+
+    def dispose(self) -> None:
+        """Stop, drop what was not taken, let upstream go, release the gate (rule 17)."""
+        if self.stopped:
+            return
+        self.stopped = True
+        self._demand.scope.discarded += len(self.queue)
+        self.queue.clear()
+        self._wake()
+        self._let_upstream_go()
+        self._demand.release()
+
+    def _let_upstream_go(self) -> None:
+        upstream, self._upstream = self._upstream, None
+        if upstream is not None:
+            upstream.dispose()

@@ -1,0 +1,248 @@
+"""The two ways out of a bounded buffer: pushed under the demand below, or pulled by the consumer itself."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final, Generic, TypeVar, cast
+
+from reactivex import Observable, abc
+
+from rxstream.events import Cancelled
+from rxstream.flow.demand import Demand
+from rxstream.flow.scheduler import FlowScheduler
+from rxstream.flow.scope import report_exception
+from rxstream.operators.buffer_queue import BufferQueue
+
+__all__ = ("BufferSubscription", "PulledBuffer")
+
+T = TypeVar("T")
+
+_COMPLETED: Final = object()
+
+
+class _Buffer(Generic[T]):
+    """What both ways share: the queue, upstream's gate, and the end in a slot beside the queue (rules 12 and 13)."""
+
+    __slots__ = ("__weakref__", "_end", "_flow", "_is_paused", "_put", "_queue", "_up", "_upstream", "stopped")
+
+    def __init__(self, queue: BufferQueue[T], flow: FlowScheduler) -> None:
+        self._queue = queue
+        self._put = queue.put
+        self._flow = flow
+        self._up = Demand(flow.scope, is_open=True)
+        self._upstream: abc.DisposableBase | None = None
+        self._is_paused = False
+        self._end: object = None
+        self.stopped = False
+
+    def connect(self, source: Observable[T]) -> None:
+        """Subscribe to `source` with a demand of its own."""
+        flow = self._flow.above(self._up)
+        upstream = source.subscribe(cast(Any, self), scheduler=flow.upward)
+        if self.stopped or self._end is not None:
+            upstream.dispose()
+        else:
+            self._upstream = upstream
+
+    # From upstream ---------------------------------------------------------------------------------------------------
+
+    def on_next(self, event: T) -> None:
+        if self.stopped or self._end is not None:
+            return
+        if isinstance(event, Cancelled):
+            self._queue.cancel(event)
+            self._look()
+        elif self._put(event):
+            self._look()
+        self._arrived()
+
+    def _look(self) -> None:
+        queue = self._queue
+        if queue.failure is not None or queue.cancelled is not None:
+            self._end = queue.failure or _COMPLETED
+            self._let_upstream_go()
+        elif queue.is_blocked and not self._is_paused:
+            self._pause()
+
+    def on_error(self, error: Exception) -> None:
+        self._finish(error)
+
+    def on_completed(self) -> None:
+        self._finish(_COMPLETED)
+
+    def _finish(self, end: object) -> None:
+        if not self.stopped and self._end is None:
+            self._end = end
+            self._arrived()
+
+    def _arrived(self) -> None:
+        """Something waits now: an item, or the end."""
+        raise NotImplementedError
+
+    # Upstream's gate -------------------------------------------------------------------------------------------------
+
+    def _pause(self) -> None:
+        self._is_paused = True
+        self._queue.pauses.begin(self._flow.monotonic)
+        self._up.close()
+
+    def take(self) -> T:
+        """The next event; upstream goes on where that brings the queue to low water."""
+        event = self._queue.take()
+        if self._is_paused and self._queue.is_low:
+            self._is_paused = False
+            self._queue.pauses.end()
+            self._up.open()
+        return event
+
+    # The end ---------------------------------------------------------------------------------------------------------
+
+    def dispose(self) -> None:
+        """Downstream is gone: stop, discard, dispose upstream, release its gate (rule 17)."""
+        if self.stopped:
+            return
+        self.stopped = True
+        self._queue.clear()
+        self._let_go()
+        if self._is_paused:
+            self._is_paused = False
+            self._queue.pauses.end()
+        self._let_upstream_go()
+        self._up.release()
+
+    def _let_go(self) -> None:
+        """Forget what is downstream."""
+
+    def _let_upstream_go(self) -> None:
+        upstream, self._upstream = self._upstream, None
+        if upstream is not None:
+            upstream.dispose()
+
+
+class BufferSubscription(_Buffer[T]):
+    """Pushes what waits to an observer, whenever the demand below is open. An emitter that parks like a stage."""
+
+    __slots__ = ("_down", "_emitting", "_observer", "_parked", "ticket")
+
+    def __init__(self, queue: BufferQueue[T], flow: FlowScheduler, observer: abc.ObserverBase[T]) -> None:
+        super().__init__(queue, flow)
+        self._down = flow.demand
+        self.ticket = flow.demand.take_ticket()
+        self._observer: abc.ObserverBase[T] | None = observer
+        self._emitting = False
+        self._parked = False
+
+    def _arrived(self) -> None:
+        if self._emitting:
+            return  # the loop that emits looks again
+        if self._parked and self._queue.cancelled is None:
+            return
+        if self._down.in_turn:
+            self._down.interrupt(self.resume)
+        else:
+            self._down.turn(self.resume)
+
+    def resume(self) -> None:
+        """Emit while the gate below is open. A root (rule 15)."""
+        if self._emitting or self.stopped:
+            return
+        self._unpark()
+        self._emitting = True
+        try:
+            self._emit()
+        except Exception as error:
+            self._fail(error)
+        finally:
+            self._emitting = False
+
+    def _emit(self) -> None:
+        queue, down, observer = self._queue, self._down, self._observer
+        assert observer is not None
+        on_next = observer.on_next
+        while not self.stopped:
+            if queue.cancelled is not None:
+                event = queue.take()
+                self.dispose()
+                on_next(event)
+                observer.on_completed()
+                return
+            if not queue.has_item:
+                break
+            if not down.is_open:
+                self._parked = True
+                down.park(self)
+                return
+            on_next(self.take())
+        if self._end is not None and not self.stopped:
+            self._deliver_end(observer)
+
+    def _deliver_end(self, observer: abc.ObserverBase[T]) -> None:
+        self.dispose()
+        if self._end is _COMPLETED:
+            observer.on_completed()
+        else:
+            observer.on_error(cast(Exception, self._end))
+
+    def _fail(self, error: Exception) -> None:
+        observer = self._observer
+        self.dispose()
+        try:
+            if observer is not None:
+                observer.on_error(error)
+        except Exception as second:
+            report_exception("an observer raised from on_error", second)
+
+    def _unpark(self) -> None:
+        if self._parked:
+            self._parked = False
+            self._down.unpark(self)
+
+    def _let_go(self) -> None:
+        self._unpark()
+        self._observer = None
+
+
+class PulledBuffer(_Buffer[T]):
+    """Holds what waits until the consumer takes it: no second queue, no second demand, one wake-up a burst."""
+
+    __slots__ = ("_waiter", "queue")
+
+    def __init__(self, queue: BufferQueue[T], flow: FlowScheduler) -> None:
+        super().__init__(queue, flow)
+        self.queue = queue.events
+        """What `take` may take at once, without waiting."""
+        self._waiter: asyncio.Future[None] | None = None
+
+    def _arrived(self) -> None:
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    async def wait(self) -> bool:
+        """Wait until something can be taken: True; False at the end.
+
+        Raises:
+            RuntimeError: another pull waits.
+            Exception: what ended the stream, once; every later call gives False.
+        """
+        if self._waiter is not None:
+            raise RuntimeError("this stream is being pulled already: one pull at a time")
+        while not self._queue.has_item:
+            if self.stopped or self._end is not None:
+                return self._finish_pulling()
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        return True
+
+    def _finish_pulling(self) -> bool:
+        end, self._end = self._end, _COMPLETED
+        self.dispose()
+        if isinstance(end, Exception):
+            raise end
+        return False
+
+    def _let_go(self) -> None:
+        self._arrived()
