@@ -75,6 +75,10 @@ class Stage(Generic[InT, OutT]):
         """What must go out before the end. `error` is upstream's; None for a completion."""
         return ()
 
+    def due(self) -> Iterable[OutT]:
+        """What a stage that parked with `park_due` sends, now that the gate is open."""
+        return ()
+
     def release(self) -> None:
         """Let timers and held state go: the stage has stopped."""
 
@@ -152,7 +156,7 @@ class Stage(Generic[InT, OutT]):
             return
         self._demand.unpark(self)
         held, rest = self._take_pending()
-        for item in chain((held,), rest, items):
+        for item in chain(self.due() if held is _NOTHING else (held,), rest, items):
             self._on_next(item)
             if self.stopped:
                 return
@@ -162,6 +166,12 @@ class Stage(Generic[InT, OutT]):
             rest, self._late = chain(rest, self._late), None
         self._held, self._rest, self._parked = held, rest, True
         self._demand.park(self)
+
+    def park_due(self) -> None:
+        """A timer fired while the gate is closed: have `due` asked when it opens (rule 18)."""
+        if not self._parked:
+            self._parked = True
+            self._demand.park(self)
 
     def _take_pending(self) -> tuple[OutT, Iterator[OutT]]:
         pending = self._held, self._rest
@@ -173,7 +183,10 @@ class Stage(Generic[InT, OutT]):
         held, rest = self._take_pending()
         self._emitting = True
         try:
-            self._on_next(held)
+            if held is _NOTHING:
+                rest = chain(self.due(), rest)
+            else:
+                self._on_next(held)
             if not self.stopped:
                 self._emit_turn_by_turn(rest)
         except Exception as error:
@@ -241,8 +254,8 @@ class Stage(Generic[InT, OutT]):
         self._late = None
         if self._parked:
             self._demand.unpark(self)
-            _, rest = self._take_pending()
-            self._flow.scope.discarded += 1 + sum(1 for _ in rest)
+            held, rest = self._take_pending()
+            self._flow.scope.discarded += (held is not _NOTHING) + sum(1 for _ in rest)
 
     def connect(self, source: Observable[InT]) -> abc.DisposableBase:
         """Subscribe to `source`. Returns the handle that disposes stage and source."""

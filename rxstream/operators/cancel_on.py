@@ -1,0 +1,130 @@
+"""End a stream on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from reactivex import Observable, abc
+from reactivex.disposable import Disposable
+
+from rxstream.cancellation import Cancellation
+from rxstream.events import Cancelled
+from rxstream.flow.scheduler import Cancellable, FlowScheduler
+
+__all__ = ("cancel_on",)
+
+T = TypeVar("T")
+
+
+def cancel_on(cancellation: Cancellation) -> Callable[[Observable[T]], Observable[T]]:
+    """Pass everything on until `cancellation` is cancelled; then `Cancelled(cause)`, and complete.
+
+        source        --a--b--c--...
+        cancellation  -------X
+                      cancel_on(cancellation)
+        output        --a--b-(C|)
+
+    Upstream is disposed at once, also while it is silent, parked or full. `Cancelled` needs no demand and overtakes
+    what stages and buffers below hold. It may stand anywhere, over bytes too: every stage passes `Cancelled` on.
+
+    Args:
+        cancellation: where it is cancelled already at subscribe, the source is never subscribed to.
+
+    Returns:
+        A transparent operator. Its callback leaves the cancellation when the stream ends.
+    """
+
+    def operator(source: Observable[T]) -> Observable[T]:
+        def subscribe(observer: abc.ObserverBase[T], scheduler: abc.SchedulerBase | None = None) -> abc.DisposableBase:
+            subscription = _CancelOn(observer, FlowScheduler.of(scheduler))
+            subscription.connect(source, cancellation)
+            return Disposable(subscription.dispose)
+
+        return Observable(subscribe)
+
+    return operator
+
+
+class _CancelOn:
+    """One subscription. The cancellation may come from inside its own `on_next`: then it waits for the call's end."""
+
+    __slots__ = ("_event", "_flow", "_is_busy", "_leave", "_observer", "_on_next", "_start", "_upstream", "stopped")
+
+    def __init__(self, observer: abc.ObserverBase[Any], flow: FlowScheduler) -> None:
+        self._observer: abc.ObserverBase[Any] | None = observer
+        self._on_next = observer.on_next
+        self._flow = flow
+        self._event: Cancelled | None = None
+        self._is_busy = False
+        self._leave: Callable[[], None] | None = None
+        self._start: Cancellable | None = None
+        self._upstream: abc.DisposableBase | None = None
+        self.stopped = False
+
+    def connect(self, source: Observable[Any], cancellation: Cancellation) -> None:
+        """Listen, then subscribe; a cancellation that came before is told a turn later (rule 16)."""
+        if cancellation.event is not None:
+            self._event = cancellation.event
+            self._start = self._flow.call_soon(self._deliver)
+            return
+        self._leave = cancellation.add_callback(self._cancel)
+        upstream = source.subscribe(cast(Any, self), scheduler=self._flow.upward)
+        if self.stopped or self._event is not None:
+            upstream.dispose()
+        else:
+            self._upstream = upstream
+
+    def on_next(self, item: Any) -> None:
+        if self.stopped or self._event is not None:
+            return
+        self._is_busy = True
+        try:
+            self._on_next(item)
+        finally:
+            self._is_busy = False
+        self._deliver_if_cancelled()
+
+    def on_error(self, error: Exception) -> None:
+        observer = self._observer
+        if observer is not None and self._event is None:
+            self.dispose()
+            observer.on_error(error)
+
+    def on_completed(self) -> None:
+        observer = self._observer
+        if observer is not None and self._event is None:
+            self.dispose()
+            observer.on_completed()
+
+    def _cancel(self, event: Cancelled) -> None:
+        self._event = event
+        self._let_upstream_go()
+        if not self._is_busy:
+            self._flow.demand.interrupt(self._deliver)
+
+    def _deliver_if_cancelled(self) -> None:
+        if self._event is not None:
+            self._deliver()
+
+    def _deliver(self) -> None:
+        observer = self._observer
+        if observer is not None:
+            self.dispose()
+            observer.on_next(self._event)
+            observer.on_completed()
+
+    def dispose(self) -> None:
+        """Leave the cancellation, let upstream go."""
+        self.stopped = True
+        self._observer = None
+        if self._leave is not None:
+            self._leave()
+        if self._start is not None:
+            self._start.cancel()
+        self._let_upstream_go()
+
+    def _let_upstream_go(self) -> None:
+        upstream, self._upstream = self._upstream, None
+        if upstream is not None:
+            upstream.dispose()
