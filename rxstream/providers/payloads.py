@@ -16,10 +16,9 @@ from pydantic_core import from_json
 
 from rxstream.errors import DecodeError, LimitError
 from rxstream.framing.frames import Payload
+from rxstream.providers.fields import JsonObject
 
-__all__ = ("JsonObject", "is_keep_alive", "payload_data", "payload_text", "read_object")
-
-JsonObject = dict[str, JsonValue]
+__all__ = ("check_depth", "is_keep_alive", "payload_data", "payload_text", "read_object")
 
 
 def payload_data(payload: Payload) -> bytes | str:
@@ -59,7 +58,7 @@ def read_object(payload: Payload, max_depth: int) -> JsonObject:
         value = _read_damaged(payload, reason)
     if not isinstance(value, dict):
         raise DecodeError("a frame is JSON, but not an object", detail=data)
-    _check_depth(value, data, max_depth)
+    check_depth(value, data, max_depth)
     return value
 
 
@@ -84,7 +83,8 @@ def _without_surrogates(text: str) -> str:
     return paired.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _check_depth(value: JsonObject, data: bytes | str, max_depth: int) -> None:
+def check_depth(value: JsonObject, data: bytes | str, max_depth: int) -> None:
+    """Raise `LimitError` where `value`, which was read from `data`, nests deeper than `max_depth`."""
     # An object with few brackets cannot nest deep: nearly every frame ends here.
     if isinstance(data, bytes):
         brackets = data.count(b"{") + data.count(b"[")
