@@ -1,0 +1,115 @@
+"""How an answer ended: the rules, in their order.
+
+Cancellation first (nothing follows it), then what ended the stream from outside, then what the wire itself said. Where
+nobody said anything, the outcome is `indeterminate`: the end of the bytes proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rxstream.errors import (
+    Phase,
+    ProviderError,
+    StreamError,
+    TruncatedFrameError,
+    TruncatedStreamError,
+)
+from rxstream.events import Finish
+from rxstream.response.response import Outcome
+from rxstream.response.state import State
+
+__all__ = ("DROPPED", "Verdict", "judge")
+
+DROPPED = "dropped"
+"""The code of the `Violation` that an overflow policy leaves where it dropped events."""
+
+OUTCOME_OF_REASON: Mapping[str, Outcome] = {
+    "length": "incomplete",
+    "content_filter": "incomplete",
+    "error": "failed",
+}
+"""Every other reason is a completed answer: also `pause_turn` and a reason that nobody knows."""
+
+BROKEN_OFF = frozenset({"", "abort", "cancelled", "incomplete", "load", "unload"})
+"""Raw finish reasons (lower case) that say `other` and mean that the answer was broken off: the Responses statuses
+`cancelled` and `incomplete` (with a reason that nobody knows), `abort` of the chat family, Ollama's `""`, `load` and
+`unload`."""
+
+
+@dataclass(slots=True, frozen=True)
+class Verdict:
+    """How it ended.
+
+    Args:
+        outcome: of the response.
+        error: what ended it, for `failed` and `indeterminate`.
+        missing: why no terminal event came; None where one did.
+        choices: the outcome of each choice.
+    """
+
+    outcome: Outcome
+    error: Exception | None = None
+    missing: str | None = None
+    choices: Mapping[int, Outcome] = field(default_factory=dict)
+
+
+def judge(state: State, error: Exception | None) -> Verdict:
+    """Decide the outcome of a stream that is over.
+
+    Args:
+        state: everything that was accepted.
+        error: what ended it; None where it completed.
+    """
+    if state.cancelled is not None:
+        return _interrupted(state, "cancelled", error, f"the stream was cancelled ({state.cancelled.cause})")
+    if isinstance(error, TruncatedStreamError | TruncatedFrameError):
+        return _interrupted(state, "indeterminate", error, str(error))
+    if error is not None:
+        return _interrupted(state, "failed", error, _reason(error))
+    if missing := _missing_finish(state):
+        return _interrupted(state, "indeterminate", TruncatedStreamError(missing, phase=_phase(state)), missing)
+    return _ended(state)
+
+
+def _interrupted(state: State, outcome: Outcome, error: Exception | None, missing: str) -> Verdict:
+    return Verdict(outcome, error, missing, dict.fromkeys(state.choices, outcome))
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, StreamError) else f"an error of type {type(error).__name__} ended the stream"
+
+
+def _missing_finish(state: State) -> str | None:
+    if not state.choices:
+        return "the answer was empty: the stream ended without content and without a finish"
+    unfinished = [str(choice.index) for choice in state.choices.values() if choice.finish is None]
+    return f"the stream ended without a finish of choice {', '.join(unfinished)}" if unfinished else None
+
+
+def _ended(state: State) -> Verdict:
+    """Every choice has its finish. The first decides, unless another failed."""
+    finishes = {choice.index: choice.finish for choice in state.choices.values() if choice.finish is not None}
+    outcomes = {index: _outcome_of(finish) for index, finish in finishes.items()}
+    failed = next((finishes[index] for index, outcome in outcomes.items() if outcome == "failed"), None)
+    if failed is not None:
+        return Verdict("failed", _provider_error(failed, _phase(state)), None, outcomes)
+    if any(violation.code == DROPPED for violation in state.violations.values()):
+        outcomes = dict.fromkeys(outcomes, "incomplete")
+    return Verdict(outcomes[state.first_choice], None, None, outcomes)
+
+
+def _outcome_of(finish: Finish) -> Outcome:
+    if finish.finish_reason == "other" and str(finish.finish_reason_raw).lower() in BROKEN_OFF:
+        return "incomplete"
+    return OUTCOME_OF_REASON.get(finish.finish_reason, "completed")
+
+
+def _provider_error(finish: Finish, phase: Phase) -> ProviderError:
+    """The provider said that it failed, and gave no error object: its finish reason is all there is to tell."""
+    return ProviderError("the provider ended the answer with an error", code=finish.finish_reason_raw, phase=phase)
+
+
+def _phase(state: State) -> Phase:
+    return "mid_stream" if state.entries else "before_content"
