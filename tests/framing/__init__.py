@@ -1,0 +1,1 @@
+"""Framings: bytes to frames."""
