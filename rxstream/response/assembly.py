@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from rxstream.events import ServerToolCall, ServerToolResult, Violation
-from rxstream.response.outcome import DROPPED, Verdict
+from rxstream.response.outcome import Verdict
 from rxstream.response.parts import (
     MediaPart,
     ReasoningPart,
@@ -18,7 +18,7 @@ from rxstream.response.parts import (
 )
 from rxstream.response.report import StreamReport
 from rxstream.response.response import Response, ResponseChoice
-from rxstream.response.state import CallState, Entry, PartState, State
+from rxstream.response.state import DROPPED, CallState, Entry, PartState, State
 
 __all__ = ("assemble",)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from rxstream.errors import (
     Phase,
@@ -16,14 +17,11 @@ from rxstream.errors import (
     TruncatedFrameError,
     TruncatedStreamError,
 )
-from rxstream.events import Finish
+from rxstream.events import Cancelled, Finish
 from rxstream.response.response import Outcome
-from rxstream.response.state import State
+from rxstream.response.state import ChoiceState
 
-__all__ = ("DROPPED", "Verdict", "judge")
-
-DROPPED = "dropped"
-"""The code of the `Violation` that an overflow policy leaves where it dropped events."""
+__all__ = ("Judged", "Verdict", "judge")
 
 OUTCOME_OF_REASON: Mapping[str, Outcome] = {
     "length": "incomplete",
@@ -55,7 +53,33 @@ class Verdict:
     choices: Mapping[int, Outcome] = field(default_factory=dict)
 
 
-def judge(state: State, error: Exception | None) -> Verdict:
+class Judged(Protocol):
+    """What must be known of a stream to judge its end: an accumulator knows it, and so does a tracker."""
+
+    cancelled: Cancelled | None
+
+    @property
+    def choices(self) -> Mapping[int, ChoiceState]:
+        """Every choice that began."""
+        ...
+
+    @property
+    def first_choice(self) -> int:
+        """The choice that stands for the answer."""
+        ...
+
+    @property
+    def has_content(self) -> bool:
+        """Whether anything of an answer came."""
+        ...
+
+    @property
+    def was_dropped(self) -> bool:
+        """Whether an overflow policy dropped some of it."""
+        ...
+
+
+def judge(state: Judged, error: Exception | None) -> Verdict:
     """Decide the outcome of a stream that is over.
 
     Args:
@@ -73,7 +97,7 @@ def judge(state: State, error: Exception | None) -> Verdict:
     return _ended(state)
 
 
-def _interrupted(state: State, outcome: Outcome, error: Exception | None, missing: str) -> Verdict:
+def _interrupted(state: Judged, outcome: Outcome, error: Exception | None, missing: str) -> Verdict:
     return Verdict(outcome, error, missing, dict.fromkeys(state.choices, outcome))
 
 
@@ -81,21 +105,24 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, StreamError) else f"an error of type {type(error).__name__} ended the stream"
 
 
-def _missing_finish(state: State) -> str | None:
+def _missing_finish(state: Judged) -> str | None:
     if not state.choices:
         return "the answer was empty: the stream ended without content and without a finish"
-    unfinished = [str(choice.index) for choice in state.choices.values() if choice.finish is None]
-    return f"the stream ended without a finish of choice {', '.join(unfinished)}" if unfinished else None
+    unfinished = {choice.index for choice in state.choices.values() if choice.finish is None}
+    # A further message without a finish changes nothing, but what it said was not finished by the one before it.
+    unfinished |= {entry.choice for entry in state.entries[state.message.first_entry :]} - state.ended
+    names = ", ".join(map(str, sorted(unfinished)))
+    return f"the stream ended without a finish of choice {names}" if unfinished else None
 
 
-def _ended(state: State) -> Verdict:
+def _ended(state: Judged) -> Verdict:
     """Every choice has its finish. The first decides, unless another failed."""
     finishes = {choice.index: choice.finish for choice in state.choices.values() if choice.finish is not None}
     outcomes = {index: _outcome_of(finish) for index, finish in finishes.items()}
     failed = next((finishes[index] for index, outcome in outcomes.items() if outcome == "failed"), None)
     if failed is not None:
         return Verdict("failed", _provider_error(failed, _phase(state)), None, outcomes)
-    if any(violation.code == DROPPED for violation in state.violations.values()):
+    if state.was_dropped:
         outcomes = dict.fromkeys(outcomes, "incomplete")
     return Verdict(outcomes[state.first_choice], None, None, outcomes)
 
@@ -111,5 +138,5 @@ def _provider_error(finish: Finish, phase: Phase) -> ProviderError:
     return ProviderError("the provider ended the answer with an error", code=finish.finish_reason_raw, phase=phase)
 
 
-def _phase(state: State) -> Phase:
-    return "mid_stream" if state.entries else "before_content"
+def _phase(state: Judged) -> Phase:
+    return "mid_stream" if state.has_content else "before_content"

@@ -30,11 +30,14 @@ from rxstream.limits import Limits
 from rxstream.response.parts import SignatureKind
 from rxstream.response.pieces import Budget, Pieces
 
-__all__ = ("NO_PART", "CallState", "ChoiceState", "Entry", "MessageState", "PartKind", "PartState", "State")
+__all__ = ("DROPPED", "NO_PART", "CallState", "ChoiceState", "Entry", "MessageState", "PartKind", "PartState", "State")
 
 SignaturePieces: TypeAlias = dict[SignatureKind, Pieces]
 
 PartKind: TypeAlias = Literal["text", "reasoning", "refusal", "media"]
+
+DROPPED = "dropped"
+"""The code of the `Violation` that an overflow policy leaves where it dropped events."""
 
 PART_KINDS: tuple[PartKind, ...] = ("text", "reasoning", "refusal", "media")
 
@@ -207,6 +210,16 @@ class State:
     def first_choice(self) -> int:
         """The choice that stands for the answer: 0, or the lowest that came."""
         return min(self.choices, default=0)
+
+    @property
+    def has_content(self) -> bool:
+        """Whether anything of an answer came."""
+        return bool(self.entries)
+
+    @property
+    def was_dropped(self) -> bool:
+        """Whether an overflow policy dropped some of it."""
+        return any(violation.code == DROPPED for violation in self.violations.values())
 
     def choice(self, index: int) -> ChoiceState:
         """The choice `index`, which begins here at the latest."""

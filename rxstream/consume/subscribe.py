@@ -1,0 +1,179 @@
+"""`subscribe`: a sink that is awaited, event by event."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from reactivex import Observable
+
+from rxstream.consume.pull import Pull, open_pull
+from rxstream.consume.sink import Sink, StreamEnd
+from rxstream.diagnostics import Diagnostics
+from rxstream.events import Cancelled, Event
+from rxstream.flow.scope import Scope, report_exception
+from rxstream.limits import Limits
+from rxstream.response.tracker import Tracker
+
+__all__ = ("Subscription", "subscribe")
+
+_RUNNING: Final[set[asyncio.Task[StreamEnd]]] = set()  # bounded: one entry a running subscription; loops hold weakly
+
+EVENTS_PER_TURN: Final = 256
+"""A sink that never waits gives the loop its turn after so many events, so that a dispose is heard."""
+
+
+def subscribe(
+    events: Observable[Event],
+    sink: Sink,
+    *,
+    limits: Limits | None = None,
+    diagnostics: Diagnostics | None = None,
+) -> Subscription:
+    """Deliver a stream to an async sink: each call is awaited before the next item is asked for.
+
+    Args:
+        events: the stream; directly below `bounded_buffer` its queue is used, without a second one.
+        sink: `on_event` for each event, then `on_end` once.
+        limits: defaults for operators and sources above that were given none; `max_cleanup_seconds` bounds `on_end`.
+        diagnostics: where protected detail of errors goes, likewise.
+
+    Returns:
+        The handle: `dispose()`, `await closed()`, `await result()`.
+
+    Raises:
+        RuntimeError: no event loop runs.
+        TypeError: `sink` has no `on_event` and `on_end`.
+    """
+    if not (callable(getattr(sink, "on_event", None)) and callable(getattr(sink, "on_end", None))):
+        raise TypeError(f"a sink has async methods on_event(event) and on_end(end); {type(sink).__name__} has not")
+    return Subscription(events, sink, Scope(limits=limits, diagnostics=diagnostics))
+
+
+class Subscription:
+    """A stream that runs into a sink, in a task of its own."""
+
+    __slots__ = ("__weakref__", "_error", "_in_sink", "_is_disposed", "_pull", "_scope", "_sink", "_task", "_tracker")
+
+    def __init__(self, events: Observable[Event], sink: Sink, scope: Scope) -> None:
+        self._scope = scope
+        self._sink = sink
+        self._tracker = Tracker()
+        self._is_disposed = False
+        self._in_sink = False
+        self._pull: Pull[Event] = open_pull(events, scope)
+        loop = asyncio.get_running_loop()
+        self._task: asyncio.Task[StreamEnd] = loop.create_task(self._run(), context=scope.context.copy())
+        _RUNNING.add(self._task)
+        self._task.add_done_callback(_RUNNING.discard)
+
+    def dispose(self) -> None:
+        """Stop at once: the response is being closed when this returns. Idempotent, never raises.
+
+        A sink that is in the middle of `on_event` has its await cancelled; `on_end` is told `cancelled`.
+        """
+        if self._is_disposed or self._task.done():
+            return
+        self._is_disposed = True
+        self._pull.dispose()
+        if self._in_sink and not self._task.get_loop().is_closed() and not self._is_inside():
+            self._task.cancel()
+
+    def _is_inside(self) -> bool:
+        """Whether the sink itself disposes: it goes on to the end of its `on_event` then."""
+        try:
+            return asyncio.current_task() is self._task
+        except RuntimeError:
+            return False
+
+    def dispose_threadsafe(self) -> None:
+        """`dispose` from another thread than the loop's."""
+        loop = self._task.get_loop()
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(self.dispose)
+
+    async def closed(self) -> None:
+        """Wait until the sink was told the end, and response, tasks and timers are gone. Never raises."""
+        await asyncio.wait([self._task])
+        await self._scope.closed()
+
+    async def result(self) -> StreamEnd:
+        """Wait for the end.
+
+        Returns:
+            How it ended, where it completed, was incomplete or cancelled.
+
+        Raises:
+            Exception: what the stream or the sink raised.
+        """
+        end = await asyncio.shield(self._task)
+        await self._scope.closed()
+        if end.error is not None:
+            raise end.error
+        return end
+
+    async def _run(self) -> StreamEnd:
+        try:
+            error = await self._deliver_all()
+        except asyncio.CancelledError:
+            if not self._is_disposed:
+                self._pull.dispose()
+                await self._tell(self._end(None))
+                raise
+            self._task.uncancel()
+            error = None
+        except BaseException:
+            self._pull.dispose()
+            raise  # the sink failed: it is not called again
+        end = self._end(error)
+        await self._tell(end)
+        return end
+
+    async def _deliver_all(self) -> Exception | None:
+        """Every event to the sink. Returns what ended the stream; what the sink raises passes."""
+        pull, note, on_event = self._pull, self._tracker.note, self._sink.on_event
+        queue, budget = pull.queue, EVENTS_PER_TURN
+        while True:
+            while queue:
+                event = pull.take()
+                note(event)
+                self._in_sink = True
+                await on_event(event)
+                self._in_sink = False
+                budget -= 1
+                if not budget:
+                    budget = EVENTS_PER_TURN
+                    await asyncio.sleep(0)
+            try:
+                more = await pull.wait()
+            except Exception as error:
+                return error
+            if not more:
+                return None
+
+    def _end(self, error: Exception | None) -> StreamEnd:
+        if self._tracker.cancelled is None and (self._is_disposed or self._task.cancelling()):
+            self._tracker.note(Cancelled("user_stop"))
+        verdict, report = self._tracker.judge(error)
+        cancelled = self._tracker.cancelled
+        return StreamEnd(verdict.outcome, verdict.error, report, None if cancelled is None else cancelled.cause)
+
+    async def _tell(self, end: StreamEnd) -> None:
+        """`on_end`, in a task of its own: who cancels this one does not cut the sink's last words short."""
+        seconds = self._scope.limits_for(None).max_cleanup_seconds
+        task = asyncio.ensure_future(self._sink.on_end(end))
+        try:
+            done, _ = await asyncio.wait([task], timeout=seconds)
+        except asyncio.CancelledError:
+            task.add_done_callback(_report_failure)
+            raise
+        if not done:
+            task.cancel()
+            report_exception("a sink's on_end took too long", TimeoutError(f"not done after {seconds:g} s"))
+        elif task.exception() is not None:
+            await task
+
+
+def _report_failure(task: asyncio.Future[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        report_exception("a sink's on_end failed", error)

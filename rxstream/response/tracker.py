@@ -1,0 +1,113 @@
+"""How a stream ends, for who does not keep its text: the outcome and the report of a response, in constant space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from rxstream import events
+from rxstream.events import Cancelled, Event, Finish, TextDelta, Violation
+from rxstream.response.outcome import Verdict, judge
+from rxstream.response.report import StreamReport
+from rxstream.response.state import DROPPED, ChoiceState
+
+__all__ = ("Tracker",)
+
+MAX_CALLS: Final = 1024
+"""How many calls a report names; a stream with more of them is told by its first ones."""
+
+
+class Tracker:
+    """Follow one stream of events and judge its end as `Accumulator` does."""
+
+    __slots__ = ("_report", "cancelled", "choices", "has_content")
+
+    def __init__(self) -> None:
+        self._report = StreamReport()
+        self.cancelled: Cancelled | None = None
+        self.choices: dict[int, ChoiceState] = {}  # bounded: one entry a choice
+        self.has_content = False
+
+    @property
+    def was_dropped(self) -> bool:
+        """Whether an overflow policy dropped some of it."""
+        return self._report.dropped > 0
+
+    @property
+    def first_choice(self) -> int:
+        """The choice that stands for the answer."""
+        return min(self.choices, default=0)
+
+    def note(self, event: Event) -> None:
+        """Take one event in; its text is counted and not kept."""
+        report = self._report
+        report.last_sequence += 1
+        if event.__class__ is TextDelta and event.choice in self.choices:
+            report.text_chars += len(event.text)
+            return
+        handler = _HANDLERS.get(event.__class__)
+        if handler is not None:
+            handler(self, event)
+
+    def judge(self, error: Exception | None) -> tuple[Verdict, StreamReport]:
+        """The stream is over: how, and how far it came.
+
+        Args:
+            error: what ended it; None where it completed.
+        """
+        verdict = judge(self, error)
+        self._report.missing = verdict.missing
+        return verdict, self._report
+
+    def _begin(self, choice: int) -> None:
+        self.has_content = True
+        if choice not in self.choices:
+            self.choices[choice] = ChoiceState(choice)
+
+    def _count(self, field: str, event: Any) -> None:
+        self._begin(event.choice)
+        setattr(self._report, field, getattr(self._report, field) + len(event.text))
+
+    def _name(self, calls: list[str], event: Any) -> None:
+        if event.call_id not in calls and len(calls) < MAX_CALLS:
+            calls.append(event.call_id)
+
+    def _on_start_of_call(self, event: Any) -> None:
+        self._begin(event.choice)
+        self._name(self._report.started_calls, event)
+
+    def _on_call(self, event: Any) -> None:
+        self._on_start_of_call(event)
+        self._name(self._report.completed_calls, event)
+
+    def _on_result(self, event: Any) -> None:
+        self._name(self._report.answered_calls, event)
+
+    def _on_finish(self, event: Finish) -> None:
+        if event.choice not in self.choices:
+            self.choices[event.choice] = ChoiceState(event.choice)
+        self.choices[event.choice].finish = event
+
+    def _on_violation(self, event: Violation) -> None:
+        if event.code == DROPPED:
+            self._report.dropped += event.count
+
+    def _on_cancelled(self, event: Cancelled) -> None:
+        self.cancelled = event
+
+
+_HANDLERS: Final[Mapping[type, Callable[[Tracker, Any], None]]] = {
+    events.TextDelta: lambda tracker, event: tracker._count("text_chars", event),
+    events.ReasoningDelta: lambda tracker, event: tracker._count("reasoning_chars", event),
+    events.RefusalDelta: lambda tracker, event: tracker._count("refusal_chars", event),
+    events.ToolCallStart: Tracker._on_start_of_call,
+    events.ToolCall: Tracker._on_call,
+    events.ToolCallInvalid: Tracker._on_start_of_call,
+    events.ToolResult: Tracker._on_result,
+    events.ReasoningSignature: lambda tracker, event: tracker._begin(event.choice),
+    events.MediaDelta: lambda tracker, event: tracker._begin(event.choice),
+    events.Annotation: lambda tracker, event: tracker._begin(event.choice),
+    events.Finish: Tracker._on_finish,
+    events.Violation: Tracker._on_violation,
+    events.Cancelled: Tracker._on_cancelled,
+}
