@@ -69,6 +69,11 @@ class Judged(Protocol):
         ...
 
     @property
+    def unfinished(self) -> set[int]:
+        """The choices that began and were not finished by their own message."""
+        ...
+
+    @property
     def has_content(self) -> bool:
         """Whether anything of an answer came."""
         ...
@@ -108,11 +113,8 @@ def _reason(error: Exception) -> str:
 def _missing_finish(state: Judged) -> str | None:
     if not state.choices:
         return "the answer was empty: the stream ended without content and without a finish"
-    unfinished = {choice.index for choice in state.choices.values() if choice.finish is None}
-    # A further message without a finish changes nothing, but what it said was not finished by the one before it.
-    unfinished |= {entry.choice for entry in state.entries[state.message.first_entry :]} - state.ended
-    names = ", ".join(map(str, sorted(unfinished)))
-    return f"the stream ended without a finish of choice {names}" if unfinished else None
+    names = ", ".join(map(str, sorted(state.unfinished)))
+    return f"the stream ended without a finish of choice {names}" if names else None
 
 
 def _ended(state: Judged) -> Verdict:

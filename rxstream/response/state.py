@@ -212,6 +212,13 @@ class State:
         return min(self.choices, default=0)
 
     @property
+    def unfinished(self) -> set[int]:
+        """The choices that began and were not finished by their own message."""
+        open_choices = {choice.index for choice in self.choices.values() if choice.finish is None}
+        # A further message without a finish changes nothing, but what it said was not finished by the one before it.
+        return open_choices | {entry.choice for entry in self.entries[self.message.first_entry :]} - self.ended
+
+    @property
     def has_content(self) -> bool:
         """Whether anything of an answer came."""
         return bool(self.entries)

@@ -20,12 +20,13 @@ MAX_CALLS: Final = 1024
 class Tracker:
     """Follow one stream of events and judge its end as `Accumulator` does."""
 
-    __slots__ = ("_report", "cancelled", "choices", "has_content")
+    __slots__ = ("_report", "cancelled", "choices", "has_content", "unfinished")
 
     def __init__(self) -> None:
         self._report = StreamReport()
         self.cancelled: Cancelled | None = None
         self.choices: dict[int, ChoiceState] = {}  # bounded: one entry a choice
+        self.unfinished: set[int] = set()  # bounded: one entry a choice
         self.has_content = False
 
     @property
@@ -42,7 +43,7 @@ class Tracker:
         """Take one event in; its text is counted and not kept."""
         report = self._report
         report.last_sequence += 1
-        if event.__class__ is TextDelta and event.choice in self.choices:
+        if event.__class__ is TextDelta and event.choice in self.unfinished:
             report.text_chars += len(event.text)
             return
         handler = _HANDLERS.get(event.__class__)
@@ -61,6 +62,7 @@ class Tracker:
 
     def _begin(self, choice: int) -> None:
         self.has_content = True
+        self.unfinished.add(choice)
         if choice not in self.choices:
             self.choices[choice] = ChoiceState(choice)
 
@@ -87,6 +89,7 @@ class Tracker:
         if event.choice not in self.choices:
             self.choices[event.choice] = ChoiceState(event.choice)
         self.choices[event.choice].finish = event
+        self.unfinished.discard(event.choice)
 
     def _on_violation(self, event: Violation) -> None:
         if event.code == DROPPED:
