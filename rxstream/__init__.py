@@ -1,3 +1,221 @@
-"""Reactive dataflow pipelines for language-model streams."""
+"""Reactive dataflow pipelines for language-model streams.
 
-__all__: tuple[str, ...] = ()
+A provider's HTTP stream becomes an `Observable` of typed events; operators do the framing, the decoding, the batching
+of text and the bounded buffering; whoever consumes slowly pauses the provider's socket, and whoever leaves closes it.
+
+    import rxstream as rxs
+    from rxstream import operators as ops
+
+    events = rxs.http_stream(client, "POST", url, json=body).pipe(ops.parse("openai-chat"), ops.bounded_buffer())
+    async for event in rxs.iterate(events): ...
+
+Every name is loaded when it is first asked for: importing the package costs nothing.
+"""
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+from typing import Any as _Any
+
+if TYPE_CHECKING:
+    from rxstream.cancellation import Cancellation
+    from rxstream.consume.collect import collect
+    from rxstream.consume.fold import FoldResult, fold
+    from rxstream.consume.iterate import EventIterator, iterate
+    from rxstream.consume.sink import Sink, StreamEnd
+    from rxstream.consume.subscribe import Subscription, subscribe
+    from rxstream.diagnostics import DiagnosticRecord, Diagnostics
+    from rxstream.errors import (
+        BufferOverflow,
+        ConsistencyError,
+        DecodeError,
+        FrameTooLargeError,
+        FramingError,
+        LimitError,
+        PolicyError,
+        ProviderError,
+        PublicError,
+        RequestError,
+        RetryHint,
+        StreamError,
+        StreamTimeoutError,
+        TransportError,
+        TruncatedFrameError,
+        TruncatedStreamError,
+    )
+    from rxstream.events import (
+        Annotation,
+        CancelCause,
+        Cancelled,
+        Event,
+        Finish,
+        FinishReason,
+        MediaDelta,
+        ProviderEvent,
+        ReasoningDelta,
+        ReasoningSignature,
+        RefusalDelta,
+        ResponseFinal,
+        ResponseStart,
+        ServerToolCall,
+        ServerToolResult,
+        TextDelta,
+        ToolCall,
+        ToolCallDelta,
+        ToolCallInvalid,
+        ToolCallStart,
+        ToolResult,
+        Usage,
+        UsageUpdate,
+        Violation,
+        event_json_schema,
+    )
+    from rxstream.limits import Limits
+    from rxstream.providers.registry import register_wire, wire_names
+    from rxstream.response.report import StreamReport
+    from rxstream.response.response import Outcome, Response
+    from rxstream.sources.aiter import from_aiter
+    from rxstream.sources.chunks import from_chunks
+    from rxstream.sources.http import http_stream
+    from rxstream.sources.iterable import from_iterable
+
+_HOMES = {
+    "rxstream.cancellation": ("Cancellation",),
+    "rxstream.consume.collect": ("collect",),
+    "rxstream.consume.fold": ("FoldResult", "fold"),
+    "rxstream.consume.iterate": ("EventIterator", "iterate"),
+    "rxstream.consume.sink": ("Sink", "StreamEnd"),
+    "rxstream.consume.subscribe": ("Subscription", "subscribe"),
+    "rxstream.diagnostics": ("DiagnosticRecord", "Diagnostics"),
+    "rxstream.errors": (
+        "BufferOverflow",
+        "ConsistencyError",
+        "DecodeError",
+        "FrameTooLargeError",
+        "FramingError",
+        "LimitError",
+        "PolicyError",
+        "ProviderError",
+        "PublicError",
+        "RequestError",
+        "RetryHint",
+        "StreamError",
+        "StreamTimeoutError",
+        "TransportError",
+        "TruncatedFrameError",
+        "TruncatedStreamError",
+    ),
+    "rxstream.events": (
+        "Annotation",
+        "CancelCause",
+        "Cancelled",
+        "Event",
+        "Finish",
+        "FinishReason",
+        "MediaDelta",
+        "ProviderEvent",
+        "ReasoningDelta",
+        "ReasoningSignature",
+        "RefusalDelta",
+        "ResponseFinal",
+        "ResponseStart",
+        "ServerToolCall",
+        "ServerToolResult",
+        "TextDelta",
+        "ToolCall",
+        "ToolCallDelta",
+        "ToolCallInvalid",
+        "ToolCallStart",
+        "ToolResult",
+        "Usage",
+        "UsageUpdate",
+        "Violation",
+        "event_json_schema",
+    ),
+    "rxstream.limits": ("Limits",),
+    "rxstream.providers.registry": ("register_wire", "wire_names"),
+    "rxstream.response.report": ("StreamReport",),
+    "rxstream.response.response": ("Outcome", "Response"),
+    "rxstream.sources.aiter": ("from_aiter",),
+    "rxstream.sources.chunks": ("from_chunks",),
+    "rxstream.sources.http": ("http_stream",),
+    "rxstream.sources.iterable": ("from_iterable",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = (
+    "Annotation",
+    "BufferOverflow",
+    "CancelCause",
+    "Cancellation",
+    "Cancelled",
+    "ConsistencyError",
+    "DecodeError",
+    "DiagnosticRecord",
+    "Diagnostics",
+    "Event",
+    "EventIterator",
+    "Finish",
+    "FinishReason",
+    "FoldResult",
+    "FrameTooLargeError",
+    "FramingError",
+    "LimitError",
+    "Limits",
+    "MediaDelta",
+    "Outcome",
+    "PolicyError",
+    "ProviderError",
+    "ProviderEvent",
+    "PublicError",
+    "ReasoningDelta",
+    "ReasoningSignature",
+    "RefusalDelta",
+    "RequestError",
+    "Response",
+    "ResponseFinal",
+    "ResponseStart",
+    "RetryHint",
+    "ServerToolCall",
+    "ServerToolResult",
+    "Sink",
+    "StreamEnd",
+    "StreamError",
+    "StreamReport",
+    "StreamTimeoutError",
+    "Subscription",
+    "TextDelta",
+    "ToolCall",
+    "ToolCallDelta",
+    "ToolCallInvalid",
+    "ToolCallStart",
+    "ToolResult",
+    "TransportError",
+    "TruncatedFrameError",
+    "TruncatedStreamError",
+    "Usage",
+    "UsageUpdate",
+    "Violation",
+    "collect",
+    "event_json_schema",
+    "fold",
+    "from_aiter",
+    "from_chunks",
+    "from_iterable",
+    "http_stream",
+    "iterate",
+    "register_wire",
+    "subscribe",
+    "wire_names",
+)
+
+
+def __getattr__(name: str) -> _Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(_import_module(home), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

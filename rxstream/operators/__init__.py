@@ -1,1 +1,34 @@
-"""Operators: Observable to Observable, one operator per file."""
+"""Operators: Observable to Observable, one operator per file.
+
+`from rxstream import operators as ops`, then `source.pipe(ops.parse("openai-chat"), ops.bounded_buffer(), ...)`; they
+stand in one pipe with the operators of `reactivex`.
+"""
+
+from rxstream.operators import overflow
+from rxstream.operators.batch_text import batch_text
+from rxstream.operators.bounded_buffer import BufferStats, bounded_buffer
+from rxstream.operators.cancel_on import cancel_on
+from rxstream.operators.decode import decode
+from rxstream.operators.event_size import event_bytes
+from rxstream.operators.frame import frame, frame_sse
+from rxstream.operators.parse import parse
+from rxstream.operators.project import project
+from rxstream.operators.require_terminal import require_terminal
+from rxstream.operators.to_response import snapshots, to_response
+
+__all__ = (
+    "BufferStats",
+    "batch_text",
+    "bounded_buffer",
+    "cancel_on",
+    "decode",
+    "event_bytes",
+    "frame",
+    "frame_sse",
+    "overflow",
+    "parse",
+    "project",
+    "require_terminal",
+    "snapshots",
+    "to_response",
+)
