@@ -38,6 +38,7 @@ def on_call_start(state: State, event: ToolCallStart) -> None:
     call = _known(state, event.call_id)
     if call is not None and call.status == "open":
         _start_again(state, call, event)
+        state.begin(event.choice)
         return
     if call is not None:
         state.notice("duplicate_call", event.choice)
@@ -62,7 +63,9 @@ def on_call_delta(state: State, event: ToolCallDelta) -> None:
         _enter(state, call)
     elif call.status == "open":
         call.budget.add(call.pieces, event.arguments)
+        state.begin_content(event.choice)
     else:
+        state.begin(event.choice)
         state.notice("late_arguments", event.choice)
 
 
@@ -81,6 +84,7 @@ def _closed(state: State, event: Closing) -> CallState | None:
     """The call that `event` closes, with its name and arguments; None where it was closed before."""
     known = _known(state, event.call_id)
     if known is not None and known.status != "open":
+        state.begin(event.choice)
         state.notice("duplicate_call", event.choice)
         return None
     call = known or _new(state, event)
@@ -90,6 +94,7 @@ def _closed(state: State, event: Closing) -> CallState | None:
     call.start(event.name, event.kind)
     if known is None:
         _enter(state, call)
+    state.begin(event.choice)
     return call
 
 
@@ -136,6 +141,7 @@ def on_server_call(state: State, event: ServerToolCall) -> None:
     place = state.server_calls.get(event.call_id) if event.call_id else None
     if place is not None:
         state.entries[place] = _said_again(state, place, event)
+        state.begin_content(event.choice)
         return
     state.check_entry()
     state.server_calls[event.call_id] = len(state.entries)

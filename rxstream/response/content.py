@@ -56,8 +56,7 @@ def _grow(state: State, kind: PartKind, event: Located, text: str, media_type: s
     part = state.parts.get(key)
     if part is not None and part.media_type == media_type:
         state.budgets[kind].add(part, text)
-        if event.choice in state.ended:
-            state.notice("content_after_finish", event.choice)
+        state.begin_content(event.choice)
         return part
     state.check_entry()
     part = PartState(*key, media_type)
@@ -99,7 +98,7 @@ def _signed(state: State, event: ReasoningSignature) -> PartState | CallState | 
 def on_annotation(state: State, event: Annotation) -> None:
     _check_kept(state)
     state.annotations.append(event)
-    state.choice(event.choice)
+    state.begin(event.choice)
 
 
 def on_provider_event(state: State, event: ProviderEvent) -> None:

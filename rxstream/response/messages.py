@@ -62,6 +62,7 @@ def on_finish(state: State, event: Finish) -> None:
         return
     choice.finish = event
     state.ended.add(event.choice)
+    state.unfinished.discard(event.choice)
     state.message.has_finish = True
     state.text_part = NO_PART
 

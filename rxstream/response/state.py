@@ -172,6 +172,7 @@ class State:
         "server_calls",
         "text_part",
         "tool_results",
+        "unfinished",
         "violations",
     )
 
@@ -192,6 +193,7 @@ class State:
         self.tool_results: list[ToolResult] = []
         self.server_calls: dict[str, int] = {}  # call id to its place in `entries`
         self.choices: dict[int, ChoiceState] = {}
+        self.unfinished: set[int] = set()  # choices that said something and got no finish after it
         self.ended: set[int] = set()  # choices that have their finish in the current message
         self.message = MessageState()
         self.finished: MessageState | None = None  # the last message that had a finish, once another has begun
@@ -212,16 +214,9 @@ class State:
         return min(self.choices, default=0)
 
     @property
-    def unfinished(self) -> set[int]:
-        """The choices that began and were not finished by their own message."""
-        open_choices = {choice.index for choice in self.choices.values() if choice.finish is None}
-        # A further message without a finish changes nothing, but what it said was not finished by the one before it.
-        return open_choices | {entry.choice for entry in self.entries[self.message.first_entry :]} - self.ended
-
-    @property
     def has_content(self) -> bool:
         """Whether anything of an answer came."""
-        return bool(self.entries)
+        return bool(self.entries or self.annotations)
 
     @property
     def was_dropped(self) -> bool:
@@ -233,6 +228,19 @@ class State:
         if index not in self.choices:
             self.choices[index] = ChoiceState(index)
         return self.choices[index]
+
+    def begin(self, index: int) -> None:
+        """Choice `index` says something: it waits for a finish, unless it had one in this message."""
+        if index not in self.unfinished:
+            self.choice(index)
+            if index not in self.ended:
+                self.unfinished.add(index)
+
+    def begin_content(self, index: int) -> None:
+        """`begin`, with something new: it must not come after the finish."""
+        self.begin(index)
+        if index in self.ended:
+            self.notice("content_after_finish", index)
 
     def notice(self, code: str, choice: int) -> None:
         """Count one more fault that the order of events shows."""
@@ -254,9 +262,7 @@ class State:
             self.parts.pop((kind, entry.choice, ""), None)
         self.entries.append(entry)
         self.text_part = NO_PART
-        self.choice(entry.choice)
-        if entry.choice in self.ended:
-            self.notice("content_after_finish", entry.choice)
+        self.begin_content(entry.choice)
 
     def parts_of(self, kind: PartKind, choice: int, *, since: int = 0) -> Iterator[PartState]:
         """The parts of one kind and choice in order, from entry number `since` on."""

@@ -6,7 +6,19 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from rxstream import events
-from rxstream.events import Cancelled, Event, Finish, TextDelta, Violation
+from rxstream.events import (
+    Annotation,
+    Cancelled,
+    Event,
+    Finish,
+    MediaDelta,
+    ReasoningSignature,
+    ResponseStart,
+    ServerToolCall,
+    ServerToolResult,
+    TextDelta,
+    Violation,
+)
 from rxstream.response.outcome import Verdict, judge
 from rxstream.response.report import StreamReport
 from rxstream.response.state import DROPPED, ChoiceState
@@ -20,13 +32,14 @@ MAX_CALLS: Final = 1024
 class Tracker:
     """Follow one stream of events and judge its end as `Accumulator` does."""
 
-    __slots__ = ("_report", "cancelled", "choices", "has_content", "unfinished")
+    __slots__ = ("_ended", "_report", "cancelled", "choices", "has_content", "unfinished")
 
     def __init__(self) -> None:
         self._report = StreamReport()
         self.cancelled: Cancelled | None = None
         self.choices: dict[int, ChoiceState] = {}  # bounded: one entry a choice
         self.unfinished: set[int] = set()  # bounded: one entry a choice
+        self._ended: set[int] = set()  # those with a finish in the current message
         self.has_content = False
 
     @property
@@ -62,13 +75,26 @@ class Tracker:
 
     def _begin(self, choice: int) -> None:
         self.has_content = True
-        self.unfinished.add(choice)
-        if choice not in self.choices:
-            self.choices[choice] = ChoiceState(choice)
+        self._choice(choice)
+        if choice not in self._ended:
+            self.unfinished.add(choice)
+
+    def _choice(self, index: int) -> ChoiceState:
+        if index not in self.choices:
+            self.choices[index] = ChoiceState(index)
+        return self.choices[index]
 
     def _count(self, field: str, event: Any) -> None:
+        if event.text:
+            self._begin(event.choice)
+            setattr(self._report, field, getattr(self._report, field) + len(event.text))
+
+    def _on_data(self, event: MediaDelta | ReasoningSignature) -> None:
+        if event.data:
+            self._begin(event.choice)
+
+    def _on_content(self, event: Annotation | ServerToolCall | ServerToolResult) -> None:
         self._begin(event.choice)
-        setattr(self._report, field, getattr(self._report, field) + len(event.text))
 
     def _name(self, calls: list[str], event: Any) -> None:
         if event.call_id not in calls and len(calls) < MAX_CALLS:
@@ -85,18 +111,22 @@ class Tracker:
     def _on_result(self, event: Any) -> None:
         self._name(self._report.answered_calls, event)
 
+    def _on_start(self, event: ResponseStart) -> None:
+        self._ended.clear()
+
     def _on_finish(self, event: Finish) -> None:
-        if event.choice not in self.choices:
-            self.choices[event.choice] = ChoiceState(event.choice)
-        self.choices[event.choice].finish = event
-        self.unfinished.discard(event.choice)
+        choice = self._choice(event.choice)
+        if event.choice not in self._ended:  # the first one in a message counts
+            choice.finish = event
+            self._ended.add(event.choice)
+            self.unfinished.discard(event.choice)
 
     def _on_violation(self, event: Violation) -> None:
         if event.code == DROPPED:
             self._report.dropped += event.count
 
     def _on_cancelled(self, event: Cancelled) -> None:
-        self.cancelled = event
+        self.cancelled = self.cancelled or event
 
 
 _HANDLERS: Final[Mapping[type, Callable[[Tracker, Any], None]]] = {
@@ -104,12 +134,16 @@ _HANDLERS: Final[Mapping[type, Callable[[Tracker, Any], None]]] = {
     events.ReasoningDelta: lambda tracker, event: tracker._count("reasoning_chars", event),
     events.RefusalDelta: lambda tracker, event: tracker._count("refusal_chars", event),
     events.ToolCallStart: Tracker._on_start_of_call,
+    events.ToolCallDelta: Tracker._on_start_of_call,
     events.ToolCall: Tracker._on_call,
     events.ToolCallInvalid: Tracker._on_start_of_call,
     events.ToolResult: Tracker._on_result,
-    events.ReasoningSignature: lambda tracker, event: tracker._begin(event.choice),
-    events.MediaDelta: lambda tracker, event: tracker._begin(event.choice),
-    events.Annotation: lambda tracker, event: tracker._begin(event.choice),
+    events.ReasoningSignature: Tracker._on_data,
+    events.MediaDelta: Tracker._on_data,
+    events.Annotation: Tracker._on_content,
+    events.ServerToolCall: Tracker._on_content,
+    events.ServerToolResult: Tracker._on_content,
+    events.ResponseStart: Tracker._on_start,
     events.Finish: Tracker._on_finish,
     events.Violation: Tracker._on_violation,
     events.Cancelled: Tracker._on_cancelled,
