@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rxstream.testing.leaks import LeakError, assert_no_leaks, leftovers, settle
     from rxstream.testing.record import Request, RequestRecord
     from rxstream.testing.runner import BackgroundError, run
-    from rxstream.testing.script import Reply, error_reply, json_reply
+    from rxstream.testing.script import Reply, Script, error_reply, json_reply
     from rxstream.testing.server import ScriptedProvider
     from rxstream.testing.steps import Close, Cut, Drip, Pause, Raw, Repeat, Reset, Send, Stall, Wait
     from rxstream.testing.threaded import ThreadedProvider
@@ -47,7 +47,7 @@ _HOMES = {
     "leaks": ("LeakError", "assert_no_leaks", "leftovers", "settle"),
     "record": ("Request", "RequestRecord"),
     "runner": ("BackgroundError", "run"),
-    "script": ("Reply", "error_reply", "json_reply"),
+    "script": ("Reply", "Script", "error_reply", "json_reply"),
     "server": ("ScriptedProvider",),
     "steps": ("Close", "Cut", "Drip", "Pause", "Raw", "Repeat", "Reset", "Send", "Stall", "Wait"),
     "threaded": ("ThreadedProvider",),
@@ -72,6 +72,7 @@ __all__ = (
     "Request",
     "RequestRecord",
     "Reset",
+    "Script",
     "ScriptedProvider",
     "Send",
     "Stall",

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import h11
 
-from rxstream.testing.player import ReplyPlayer
+from rxstream.testing.player import ReplyHost, ReplyPlayer
 from rxstream.testing.record import Request, RequestRecord
 from rxstream.testing.request_parser import RequestParser
 from rxstream.testing.script import Reply
@@ -27,7 +27,7 @@ BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: clo
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-class ConnectionHost(Protocol):
+class ConnectionHost(ReplyHost, Protocol):
     """What a connection asks of its server."""
 
     max_body_bytes: int
@@ -36,20 +36,12 @@ class ConnectionHost(Protocol):
         """A request is whole: its record, and what to answer."""
         ...
 
-    def finished(self, record: RequestRecord) -> None:
-        """Every step was played."""
-        ...
-
     def disconnected(self, record: RequestRecord) -> None:
         """The client is gone; this was its last request."""
         ...
 
     def failed(self, error: BaseException) -> None:
         """The script itself raised."""
-        ...
-
-    def changed(self) -> None:
-        """Something else changed in a record or a connection."""
         ...
 
 
@@ -143,28 +135,29 @@ class Connection:
         except Exception as error:
             self._host.failed(error)
             return False
-        player = ReplyPlayer(self._socket, self._record, reply, self._host.changed)
+        player = ReplyPlayer(self._socket, self._record, reply, self._host)
         self._playing = asyncio.create_task(player.play())
         try:
             await asyncio.wait([self._playing])
         except asyncio.CancelledError:
             self._playing.cancel()  # awaited in `run`, before the socket is closed
             raise
-        self._ended(self._playing, self._record)
+        was_played = self._was_played(self._playing)
         self._playing = None
         self._host.changed()
         if player.is_reset:
             reset_on_close(self._socket)
-        return player.keeps_alive and not self._is_gone
+        return was_played and player.keeps_alive and not self._is_gone
 
-    def _ended(self, playing: asyncio.Task[None], record: RequestRecord) -> None:
-        error = None if playing.cancelled() else playing.exception()
+    def _was_played(self, playing: asyncio.Task[None]) -> bool:
+        if playing.cancelled():
+            return False
+        error = playing.exception()
         if isinstance(error, OSError):
             self._client_left()
         elif error is not None:
             self._host.failed(error)
-        elif not playing.cancelled():
-            self._host.finished(record)
+        return error is None
 
     async def _refuse(self) -> None:
         await self._send(BAD_REQUEST)

@@ -24,6 +24,8 @@ __all__ = ("FaultProxy", "Faults")
 READ_BYTES = 16 * 1024
 KERNEL_BUFFER_BYTES = 16 * 1024
 PIECES_IN_FLIGHT = 16
+# The first turn sees that the peer is readable, and would resume the writer before it reads; the second comes after it.
+TURNS_TO_READ = 2
 # A slow line sends 50 times a second, so that it is slow and not jerky.
 SLOW_PIECE_SECONDS = 0.02
 
@@ -35,7 +37,7 @@ class Faults:
     Args:
         latency_seconds: every byte arrives this much later; at most 256 KiB are under way.
         bytes_per_second: the line's speed; None is as fast as it goes.
-        piece_bytes: cuts what passes into pieces of at most this size, each sent in a turn of its own.
+        piece_bytes: cuts what passes into pieces of at most this size; a reader on this loop gets them one by one.
         cut_after_bytes: after so many bytes a FIN: the body just ends.
         reset_after_bytes: after so many bytes an RST.
 
@@ -241,8 +243,15 @@ class _Relay:
                 return False
             if self._is_at_end():
                 return False
-            await asyncio.sleep(len(piece) / self._faults.bytes_per_second if self._faults.bytes_per_second else 0)
+            await self._let_pass(len(piece))
         return True
+
+    async def _let_pass(self, size: int) -> None:
+        if self._faults.bytes_per_second is not None:
+            await asyncio.sleep(size / self._faults.bytes_per_second)
+            return
+        for _ in range(TURNS_TO_READ):
+            await asyncio.sleep(0)
 
     def _within_end(self, piece: bytes) -> bytes:
         end = self._faults.last_byte

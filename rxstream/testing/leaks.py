@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import gc
 import os
 import socket
@@ -25,6 +26,10 @@ __all__ = ("LeakError", "Leaks", "assert_no_leaks", "leftovers", "settle")
 
 SETTLE_TURNS = 10
 DESCRIPTOR_FOLDERS = ("/proc/self/fd", "/dev/fd")
+
+# Set inside a block of `assert_no_leaks`. Tasks and timers that the block makes inherit it, so that the next pause of a
+# task that was there before (a server's) can be told from a timer of the block's own.
+_inside: contextvars.ContextVar[object] = contextvars.ContextVar("inside_assert_no_leaks", default=None)
 
 Descriptor = tuple[int, int, int]
 """A descriptor's number, device and inode: a number that is used again counts as another."""
@@ -74,16 +79,18 @@ async def assert_no_leaks() -> AsyncIterator[Leaks]:
             await stream.aclose()
             del stream
 
-    Compared are the running loop's tasks and timers, the process's descriptors (where the system lists them), watched
-    objects, and every `ResourceWarning` since the block began. What was there before may stay.
+    Compared are the running loop's tasks, the timers that the block and its tasks have set, the process's descriptors
+    (where the system lists them), watched objects, and every `ResourceWarning` since the block began. What was there
+    before may stay.
 
     Raises:
         LeakError: what is left, by name. When the block raises, its own exception wins.
     """
     tasks = asyncio.all_tasks()
-    timers = _timers(asyncio.get_running_loop())
     descriptors = _descriptors()
     leaks = Leaks()
+    block = object()
+    _inside.set(block)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always", ResourceWarning)
         yield leaks
@@ -91,7 +98,7 @@ async def assert_no_leaks() -> AsyncIterator[Leaks]:
         gc.collect()
         await settle()
     found = [task_name(task) for task in asyncio.all_tasks() - tasks]
-    found += [_timer_name(timer) for timer in _timers(asyncio.get_running_loop()) if timer not in timers]
+    found += [_timer_name(timer) for timer in _timers(asyncio.get_running_loop()) if _was_set_in(block, timer)]
     found += [_descriptor_name(number) for number, *_ in sorted(_descriptors() - descriptors)]
     found += leaks._alive()
     found += [f"ResourceWarning: {entry.message}" for entry in seen if issubclass(entry.category, ResourceWarning)]
@@ -120,6 +127,11 @@ def _timers(loop: asyncio.AbstractEventLoop) -> list[asyncio.TimerHandle]:
     # asyncio has no public list of timers; a loop of another make that keeps none here is not checked for them.
     scheduled: list[asyncio.TimerHandle] = getattr(loop, "_scheduled", [])
     return [timer for timer in scheduled if not timer.cancelled()]
+
+
+def _was_set_in(block: object, timer: asyncio.TimerHandle) -> bool:
+    context: contextvars.Context | None = getattr(timer, "_context", None)
+    return context is None or context.get(_inside) is block
 
 
 def _registered(loop: asyncio.AbstractEventLoop) -> list[int]:

@@ -8,18 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
 from http import HTTPStatus
+from typing import Protocol
 
 from rxstream.testing.compression import Compressor
 from rxstream.testing.record import RequestRecord
 from rxstream.testing.script import BodyFraming, Reply
 
-__all__ = ("ReplyPlayer",)
+__all__ = ("ReplyHost", "ReplyPlayer")
 
 # How much is offered at once to a kernel that took nothing before: it fits in what must be free before a socket counts
 # as writable again, so a step that is cancelled while it waits has counted every byte that left.
 BLOCKED_WRITE_BYTES = 4096
+
+
+class ReplyHost(Protocol):
+    """Who is told how a reply goes."""
+
+    def finished(self, record: RequestRecord) -> None:
+        """Every step was played, and the kernel has taken all their bytes."""
+        ...
+
+    def changed(self) -> None:
+        """Something else changed in a record."""
+        ...
 
 
 class ReplyPlayer:
@@ -29,16 +41,14 @@ class ReplyPlayer:
         connection: the socket, non-blocking.
         record: kept up to date.
         reply: what to play.
-        changed: called after every change of the record.
+        host: told of every change of the record.
     """
 
-    def __init__(
-        self, connection: socket.socket, record: RequestRecord, reply: Reply, changed: Callable[[], None]
-    ) -> None:
+    def __init__(self, connection: socket.socket, record: RequestRecord, reply: Reply, host: ReplyHost) -> None:
         self._socket = connection
         self._record = record
         self._reply = reply
-        self._changed = changed
+        self._host = host
         self._framing: BodyFraming = reply.body_framing(record.request.http_version)
         self._length = reply.body_length(self._framing)
         self._compressor = Compressor(reply.encoding)
@@ -56,6 +66,13 @@ class ReplyPlayer:
 
     async def play(self) -> None:
         """Play every step, then end the body. Raises what a step raises, and `OSError` when the client is gone."""
+        await self._play_steps()
+        if not self.is_closed:
+            await self.finish()
+        # In the same turn as the last byte: a client that has it and leaves must find the reply finished.
+        self._host.finished(self._record)
+
+    async def _play_steps(self) -> None:
         for step in self._reply.before_head:
             await step.play(self)
             if self.is_closed:
@@ -64,13 +81,13 @@ class ReplyPlayer:
         for step in self._reply.steps if self._has_body else ():
             await step.play(self)
             self._record.steps_done += 1
-            self._changed()
+            self._host.changed()
             if self.is_closed:
                 return
-        await self.finish()
 
     async def send(self, data: bytes) -> None:
-        """Send `data` as a piece of the body."""
+        """Send `data` as a piece of the body, after a turn of the loop for those who read on it."""
+        await asyncio.sleep(0)
         await self._send_body(self._compressor.feed(data))
 
     async def raw(self, data: bytes) -> None:
@@ -109,13 +126,11 @@ class ReplyPlayer:
                 taken = await self._write_blocked(left[:BLOCKED_WRITE_BYTES])
             self._record.bytes_sent += taken
             left = left[taken:]
-        self._changed()
-        # A client on the same loop gets its turn, also when the kernel takes everything at once.
-        await asyncio.sleep(0)
+        self._host.changed()
 
     async def _write_blocked(self, data: memoryview) -> int:
         self._record.is_blocked = True
-        self._changed()
+        self._host.changed()
         try:
             await asyncio.get_running_loop().sock_sendall(self._socket, data)
         finally:

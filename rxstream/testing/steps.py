@@ -33,7 +33,7 @@ __all__ = (
 
 
 class ReplyWriter(Protocol):
-    """What a step may do to the connection. Each call returns when the kernel has taken all its bytes."""
+    """What a step may do to the connection. A call that sends returns when the kernel has taken all its bytes."""
 
     async def send(self, data: bytes) -> None:
         """Send `data` as a piece of the body: one HTTP chunk where the reply is chunked, compressed where it is."""
@@ -122,10 +122,11 @@ class Drip:
         return (self.data[start : start + self.size] for start in range(0, len(self.data), self.size))
 
     async def play(self, reply: ReplyWriter) -> None:
-        """Send the pieces, with a pause after each."""
+        """Send the pieces, with the pause after each."""
         for piece in self.pieces():
             await reply.send(piece)
-            await asyncio.sleep(self.every_seconds)
+            if self.every_seconds:
+                await asyncio.sleep(self.every_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +154,13 @@ class Repeat:
         return map(self.make_bytes, range(self.times))
 
     async def play(self, reply: ReplyWriter) -> None:
-        """Send the pieces, with a turn of the loop or a pause after each."""
+        """Send the pieces, with the pause after each."""
         sent = 0
         while self.times is None or sent < self.times:
             await reply.send(self.make_bytes(sent))
             sent += 1
-            await asyncio.sleep(self.every_seconds)
+            if self.every_seconds:
+                await asyncio.sleep(self.every_seconds)
 
 
 @dataclass(frozen=True, slots=True)

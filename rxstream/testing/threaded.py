@@ -98,6 +98,9 @@ class ThreadedProvider:
         return self._started.result()[2]
 
     def _await(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        if not self._started.done() or self._ended.done():
+            coroutine.close()
+            raise RuntimeError("the provider runs inside its `with` block only")
         return asyncio.run_coroutine_threadsafe(coroutine, self._started.result()[0]).result()
 
     def _run(self) -> None:
