@@ -145,9 +145,7 @@ class OpenCall:
         if reason is None:
             out.append(ToolCall(self.call_id, self.name, text, self.kind, self.part_id, self.choice))
         else:
-            out.append(
-                ToolCallInvalid(self.call_id, self.name, text, reason, self.kind, self.part_id, self.choice)
-            )
+            out.append(ToolCallInvalid(self.call_id, self.name, text, reason, self.kind, self.part_id, self.choice))
         self._pieces.clear()
         return reason
 

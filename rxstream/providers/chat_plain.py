@@ -1,0 +1,85 @@
+"""The short way for a plain piece of text: the JSON parser itself proves that a chunk is nothing else.
+
+A schema names everything that such a chunk may hold; a chunk that does not fit is read the long way. What it skips
+unread, because no decision hangs on it, are top-level keys (ids, padding): the long way looks at those, in every chunk
+that is not plain text, the first and the last ones among them.
+
+Measured on a chunk of 330 bytes: 1.25 us, where `from_json` takes 1.16 and then needs ten look-ups to prove the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Final, Required
+
+from pydantic import ConfigDict, Field, TypeAdapter, with_config
+from typing_extensions import TypedDict
+
+__all__ = ("PlainReader", "read_nothing", "read_plain_text", "read_wide_text")
+
+_Text = Annotated[str, Field(min_length=1)]
+_EXACT: Final = ConfigDict(extra="forbid")
+
+
+@with_config(_EXACT)
+class _Delta(TypedDict):
+    content: _Text
+
+
+@with_config(_EXACT)
+class _Choice(TypedDict, total=False):
+    index: Required[int]
+    delta: Required[_Delta]
+    finish_reason: None
+    logprobs: None
+
+
+class _Chunk(TypedDict, total=False):
+    choices: Required[Annotated[list[_Choice], Field(min_length=1, max_length=1)]]
+    usage: None
+    error: None
+
+
+@with_config(_EXACT)
+class _WideDelta(TypedDict, total=False):
+    content: Required[_Text]
+    role: str | None
+    refusal: None
+    reasoning: None
+    reasoning_content: None
+    tool_calls: None
+    function_call: None
+
+
+@with_config(_EXACT)
+class _WideChoice(TypedDict, total=False):
+    index: Required[int]
+    delta: Required[_WideDelta]
+    finish_reason: None
+    logprobs: None
+    native_finish_reason: None
+    stop_reason: None
+    matched_stop: None
+    token_ids: None
+    seed: None
+
+
+class _WideChunk(TypedDict, total=False):
+    choices: Required[Annotated[list[_WideChoice], Field(min_length=1, max_length=1)]]
+    usage: None
+    error: None
+
+
+PlainReader = Callable[[bytes], Any]
+"""Reads a chunk that is one plain piece of text; raises `ValueError` for any other."""
+
+read_plain_text: Final[PlainReader] = TypeAdapter(_Chunk).validator.validate_json
+"""The shape of OpenAI's own chunks."""
+
+read_wide_text: Final[PlainReader] = TypeAdapter(_WideChunk).validator.validate_json
+"""The same with the keys that compatible servers add and leave null."""
+
+
+def read_nothing(payload: bytes) -> Any:
+    """For a server that has no plain text: every chunk goes the long way."""
+    raise ValueError
