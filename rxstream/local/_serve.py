@@ -27,9 +27,9 @@ def start_server(settings: dict[str, Any]) -> Any:
     params.port = 0  # the kernel picks a free one, without a race
     params.n_parallel = settings["parallel_requests"]
     params.n_ctx = settings["context_tokens"] * settings["parallel_requests"]  # llama.cpp divides it among the slots
-    if settings["threads"] is not None:
-        params.cpuparams.n_threads = settings["threads"]
-        params.cpuparams_batch.n_threads = settings["threads"]
+    for cpu in (params.cpuparams, params.cpuparams_batch):
+        cpu.n_threads = settings["threads"]
+        cpu.poll = 0  # sleep between the steps of a token rather than spin on a core that others could use
     # A stream keeps a thread while its reader pauses, an idle connection for five seconds; the rest must get through.
     params.n_threads_http = settings["parallel_requests"] + SPARE_HTTP_THREADS
     params.endpoint_slots = True

@@ -46,6 +46,16 @@ def wait_until_idle(client: httpx.Client) -> None:
         assert time.monotonic() < give_up, "the slot was not freed"
 
 
+def send_raw(model: LocalModel, body: dict[str, Any]) -> socket.socket:
+    """Ask for a stream on a socket that nobody reads."""
+    address = httpx.URL(model.base_url)
+    content = json.dumps(body).encode()
+    reader = socket.create_connection((address.host, address.port or 80))
+    reader.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: model\r\nContent-Type: application/json\r\n")
+    reader.sendall(b"Content-Length: %d\r\n\r\n" % len(content) + content)
+    return reader
+
+
 def test_the_server_is_ready_once_started(client: httpx.Client) -> None:
     assert client.get("/health").json() == {"status": "ok"}
 
@@ -69,9 +79,20 @@ def test_both_wires_stream_the_same_answer(client: httpx.Client) -> None:
 
 def test_a_client_that_leaves_frees_its_slot(client: httpx.Client) -> None:
     with client.stream("POST", "/v1/chat/completions", json=ENDLESS) as response:
-        next(response.iter_raw())
+        chunks = response.iter_raw()  # kept: httpx closes the connection of an iterator that is dropped
+        next(chunks)
         assert busy_slots(client) == 1
 
+    wait_until_idle(client)
+
+
+def test_many_waiting_clients_do_not_keep_others_out(local_model: LocalModel, client: httpx.Client) -> None:
+    waiting = [send_raw(local_model, ENDLESS) for _ in range(12)]
+
+    assert client.get("/health").status_code == 200
+
+    for reader in waiting:
+        reader.close()
     wait_until_idle(client)
 
 
@@ -82,11 +103,7 @@ def test_each_request_succeeds_right_after_a_stream(client: httpx.Client) -> Non
 
 def test_a_reader_that_stands_still_does_not_hold_up_the_end(capfd: pytest.CaptureFixture[str]) -> None:
     with LocalModel(context_tokens=512, parallel_requests=1) as model:
-        address = httpx.URL(model.base_url)
-        body = json.dumps(ENDLESS).encode()
-        with socket.create_connection((address.host, address.port or 80)) as reader:
-            reader.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: model\r\nContent-Type: application/json\r\n")
-            reader.sendall(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        with send_raw(model, ENDLESS) as reader:
             assert reader.recv(1)
 
             model.close()
