@@ -8,15 +8,15 @@ from typing import Final, Generic, TypeVar
 from reactivex import Observable, abc
 from reactivex.disposable import Disposable
 
-from rxstream.flow.scheduler import FlowScheduler
-from rxstream.flow.scope import report_exception
+from rxstream.flow.scheduler import Cancellable, FlowScheduler
+from rxstream.flow.scope import report_exception, send_error
 
 __all__ = ("from_iterable",)
 
 T = TypeVar("T")
 
 ITEMS_PER_TURN: Final = 64
-"""With demand open for ever, the loop gets its turn after so many items, so that a dispose is heard."""
+"""The loop gets its turn after so many items, whatever demand says, so that timers run and a dispose is heard."""
 
 
 def from_iterable(items: Iterable[T]) -> Observable[T]:
@@ -44,13 +44,15 @@ def from_iterable(items: Iterable[T]) -> Observable[T]:
 class IterableSource(Generic[T]):
     """One subscription: a source that waits in the demand's queue and emits when woken (rules 7, 8 and 16)."""
 
-    __slots__ = ("_demand", "_flow", "_items", "_observer", "_start", "stopped")
+    __slots__ = ("_demand", "_flow", "_items", "_left", "_observer", "_start", "stopped")
 
     def __init__(self, observer: abc.ObserverBase[T], flow: FlowScheduler, items: Iterator[T]) -> None:
         self._observer: abc.ObserverBase[T] | None = observer
         self._flow = flow
         self._demand = flow.demand
         self._items: Iterator[T] | None = items
+        self._start: Cancellable | None = None
+        self._left = ITEMS_PER_TURN
         self.stopped = False
 
     def start(self) -> None:
@@ -73,7 +75,8 @@ class IterableSource(Generic[T]):
         if observer is None or items is None:
             return
         on_next = observer.on_next
-        for _ in range(ITEMS_PER_TURN):
+        while self._left:
+            self._left -= 1
             try:
                 item = next(items)
             except StopIteration:
@@ -86,16 +89,13 @@ class IterableSource(Generic[T]):
             if not demand.is_open or demand.has_parked or demand.has_waiting:
                 demand.enqueue(self)
                 return
+        self._left = ITEMS_PER_TURN
         self.start()
 
     def _fail(self, error: Exception) -> None:
         observer = self._observer
         self._stop()
-        try:
-            if observer is not None:
-                observer.on_error(error)
-        except Exception as second:
-            report_exception("an observer raised from on_error", second)
+        send_error(observer, error)
 
     def dispose(self) -> None:
         """Stop, leave the queue, close the iterator."""
@@ -106,7 +106,8 @@ class IterableSource(Generic[T]):
             return
         self.stopped = True
         self._observer = None
-        self._start.cancel()
+        if self._start is not None:
+            self._start.cancel()
         self._demand.dequeue(self)
         items, self._items = self._items, None
         close = getattr(items, "close", None)

@@ -18,12 +18,16 @@ T = TypeVar("T")
 END: Final = object()
 """What `read` returns when nothing more comes."""
 
+ITEMS_PER_TURN: Final = 64
+"""A read that never waits (all its items are there already) gives the loop its turn after so many."""
+
 
 class Reader(Generic[T]):
     """One subscription of a source that reads and waits (rules 7, 8, 16 and 20 of `rxstream.flow`).
 
     A subclass gives `read` (the next item or `END`), `interrupt` (get the task out of a read that is under way) and
-    `close` (let the resource go; it runs in a task of its own, so that nobody's cancel can reach it).
+    `close` (let the resource go; it runs in a task of its own, so that nobody's cancel can reach it). It may give
+    `open` (what comes before the first read) and `drain` (what the task does while the resource closes).
     """
 
     __slots__ = (
@@ -36,6 +40,7 @@ class Reader(Generic[T]):
         "_take_back",
         "_task",
         "_waits",
+        "has_left",
         "stopped",
     )
 
@@ -47,9 +52,14 @@ class Reader(Generic[T]):
         self._closing: asyncio.Task[None] | None = None
         self._emitting = False
         self._waits = False
+        self.has_left = False
+        """Whether the task reads no more and only waits for the end of `close`."""
         self.stopped = False
 
     # For the subclass ------------------------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Begin, without a look at demand: nothing is read yet. What it raises goes down as `on_error`."""
 
     async def read(self) -> T | object:
         """The next item, or `END`. What it raises goes down as `on_error`."""
@@ -60,7 +70,10 @@ class Reader(Generic[T]):
         raise NotImplementedError
 
     async def close(self) -> None:
-        """Let the resource go. Called once, after the loop has left `read` or was interrupted."""
+        """Let the resource go. Called once, when the loop reads no more or was interrupted."""
+
+    async def drain(self) -> None:
+        """End in this task what `read` began, while `close` begins in another. What it raises is dropped."""
 
     def translate(self, error: Exception) -> Exception:
         """What goes down for what `read` raised."""
@@ -89,10 +102,22 @@ class Reader(Generic[T]):
         finally:
             # The closing has a task of its own, which no cancel of this one reaches; waiting for it here keeps the loop
             # of `asyncio.run`, which waits for this task, alive until the resource is closed.
-            await asyncio.wait([self.start_closing()])
+            closing = self.start_closing()
+            await self._drain_quietly()
+            self.has_left = True
+            await asyncio.wait([closing])
+
+    async def _drain_quietly(self) -> None:
+        try:
+            await self.drain()
+        except (Exception, asyncio.CancelledError):
+            pass  # the stream has ended already: this is only what its closing makes of the last read
 
     async def _read_all(self) -> None:
         demand = self._demand
+        if not await self._open():
+            return
+        items = 0
         while not self._has_stopped():
             if not demand.is_free:
                 await self._wait_for_demand()
@@ -112,7 +137,20 @@ class Reader(Generic[T]):
                 return
             if not demand.is_free:
                 await self._wait_for_demand()
-            demand.turn(self._emit, item)
+            self._hand_down(item)
+            items += 1
+            if not items % ITEMS_PER_TURN:
+                await asyncio.sleep(0)
+
+    async def _open(self) -> bool:
+        failure: Exception | None = None
+        try:
+            await self.open()
+        except Exception as error:
+            failure = error
+        if failure is not None and not self.stopped:
+            self._demand.turn(self._end, self.translate(failure))
+        return not self.stopped
 
     async def _wait_for_demand(self) -> None:
         self._waits = True
@@ -121,18 +159,22 @@ class Reader(Generic[T]):
         finally:
             self._waits = False
 
+    def _hand_down(self, item: T | object) -> None:
+        self._emitting = True  # for the whole turn: stages that it resumes may dispose this source too
+        try:
+            self._demand.turn(self._emit, item)
+        finally:
+            self._emitting = False
+
     def _emit(self, item: T) -> None:
         """Hand one item down. A root (rule 15)."""
         observer = self._observer
         if observer is None:
             return
-        self._emitting = True
         try:
             observer.on_next(item)
         except Exception as error:
             self._end(error)
-        finally:
-            self._emitting = False
 
     def _end(self, error: Exception | None) -> None:
         observer = self._observer
@@ -156,9 +198,10 @@ class Reader(Generic[T]):
         self._stop()
         task = self._task
         if task is None or task.done() or self._emitting or task.get_loop().is_closed():
-            return  # from inside the loop's own on_next: it looks at `stopped` next
+            return  # from inside the loop's own turn: it looks at `stopped` next
         if self._waits:
             task.cancel()
+            self.start_closing()  # nothing is being read: it begins in this turn, whatever the task still has to do
         else:
             self.interrupt(task)
 
