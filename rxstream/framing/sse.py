@@ -261,7 +261,6 @@ class SSEParser:
             return False
         self._event.reset()
         self._lines.take_pending()
-        self._unread.clear()
         self._is_resting = False
         return True
 
@@ -283,7 +282,6 @@ class SSEParser:
         data = event.data
         if data == self._end_marker or _is_complete_json(data):
             return event.read_blank()
-        event.reset()
         self.error = TruncatedFrameError("the input ended inside an event", detail=data)
         return False
 

@@ -90,8 +90,8 @@ class OpenEvent:
             if not self._is_begun:
                 self._begin()
             return
-        name, colon, value = line.partition(b":")
-        if not name and colon:
+        name, _, value = line.partition(b":")
+        if not name:
             self._note_known()  # a comment
         elif not self._read_field(name, value.removeprefix(b" ")):
             self.unframed.read_line(line, is_between_events=not self._is_begun)

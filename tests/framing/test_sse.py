@@ -8,6 +8,7 @@ from rxstream.errors import FrameTooLargeError, TruncatedFrameError
 from rxstream.framing.frames import Framing, SSEFrame
 from rxstream.framing.sse import SSEParser
 from rxstream.limits import Limits
+from rxstream.testing import every_two_way_cut
 from tests.framing.sse_outcome import chunk_matrix, outcome, payload_outcome, told
 
 
@@ -15,6 +16,10 @@ def frames_of(wire: bytes, **options: object) -> list[SSEFrame]:
     frames, error = outcome(SSEParser(**options), [wire])  # type: ignore[arg-type]  # options as given
     assert error is None
     return frames
+
+
+def every_cut(wire: bytes) -> list[list[bytes]]:
+    return [*chunk_matrix(wire), *every_two_way_cut(wire, sample=100)]
 
 
 def test_it_is_a_framing() -> None:
@@ -71,7 +76,7 @@ class TestPayloads:
 
     @staticmethod
     def payloads(wire: bytes) -> list[bytes | SSEFrame]:
-        results = [payload_outcome(SSEParser(at_eof="strict"), chunks) for chunks in chunk_matrix(wire)]
+        results = [payload_outcome(SSEParser(at_eof="strict"), chunks) for chunks in every_cut(wire)]
         assert all(result == results[0] for result in results)
         return results[0][0]
 
@@ -138,13 +143,29 @@ class TestPayloads:
             b"data: a\n\n\ndata: b\n\n",
             b"\n\r\n\rdata: a\r\n\ndata: b\r\r\n",
             b"data: a\n\n: ping\n\ndata: b\n\n",
+            b"data: a\n: comment\n\ndata: b\nunknown\n\n",
+            b"data: a\r\n: comment\r\n\r\ndata: b\r\nunknown\r\n\r\n",
         ],
     )
     def test_line_ends_of_every_kind_cut_the_same(self, wire: bytes) -> None:
         assert self.payloads(wire) == [b"a", b"b"]
 
-    def test_a_carriage_return_inside_a_block_ends_its_line(self) -> None:
-        assert self.payloads(b"data: a\rdata: b\n\ndata: c\n\n") == [SSEFrame("a\nb"), b"c"]
+    @pytest.mark.parametrize("line_end", [b"\n", b"\r", b"\r\n"])
+    @pytest.mark.parametrize("other", [b"\n", b"\r", b"\r\n"])
+    def test_a_line_end_of_another_kind_inside_an_event_ends_its_line(self, line_end: bytes, other: bytes) -> None:
+        blank = line_end * 2
+        wire = b"data: a" + other + b"data: b" + blank + b"data: c" + blank + b"data: d" + other + blank
+        assert self.payloads(wire) == [SSEFrame("a\nb"), b"c", b"d"]
+
+    def test_an_empty_chunk_inside_a_crlf_changes_nothing(self) -> None:
+        chunks = [b"", b"data: a\r", b"", b"\ndata: b\r\n\r", b"", b"\n", b"", b"data: c\n\n"]
+        expected = [SSEFrame("a\nb"), SSEFrame("c")]
+        assert outcome(SSEParser(), chunks) == (expected, None)
+        assert payload_outcome(SSEParser(), chunks) == ([expected[0], b"c"], None)
+
+    def test_a_part_of_a_byte_order_mark_is_part_of_its_line(self) -> None:
+        assert self.payloads(b"\xefdata: a\n\ndata: b\n\n") == [b"b"]
+        assert self.payloads(b"\xef\xbbdata: a\n\ndata: b\n\n") == [b"b"]
 
 
 class TestEnd:
@@ -319,6 +340,13 @@ class TestFailed:
         assert parser.feed_payloads(b"data: c\n\n") == []
         assert list(parser.close_payloads()) == []
         assert parser.error is error
+
+    def test_a_line_that_failed_before_its_end_is_not_taken_up_again(self) -> None:
+        parser = SSEParser(limits=self.LIMITS)
+        assert parser.feed_payloads(b"data: a\n\ndata: 1234567890") == [b"a"]
+        assert parser.error is not None
+        assert parser.feed_payloads(b"data: b\n\n") == []
+        assert parser.feed_payloads(b"\n\ndata: b\n\n") == []
 
     def test_the_two_faces_fail_together(self) -> None:
         parser = SSEParser(limits=self.LIMITS)

@@ -73,6 +73,8 @@ def test_a_crlf_cut_in_a_json_text_of_two_lines_makes_no_extra_event() -> None:
 def test_a_carriage_return_at_the_end_of_a_chunk_delays_no_event() -> None:
     assert SSEParser().feed_payloads(b"data: a\r\n\r") == [b"a"]
     assert SSEParser().feed_payloads(b"data: a\r\r") == [b"a"]
+    assert SSEParser().feed_payloads(b"data: a\r\n\r\ndata: b\n\r") == [b"a", b"b"]
+    assert SSEParser().feed_payloads(b"data: a\r\n\r\ndata: b\r\n\r") == [b"a", b"b"]
     assert list(SSEParser().feed(b"data: a\n\r")) == [SSEFrame("a")]
 
 

@@ -60,11 +60,13 @@ def test_each_data_line_after_the_first_counts_a_hundred_bytes() -> None:
         (b"data:\n" * 4, 3 * 6 + 5),  # at its colon
         (b"data: x\n" * 3, 2 * 8 + 5),
         (b"data: x\n" + b"data:" + b"x" * 100, 8 + 5 + 100),
+        (b"data:" + b"x" * 106 + b"\ndata: x", 112 + 5),
     ):
         place, error = failing_byte(wire, limits)
         assert place == fails_at
         assert error.setting == "max_frame_bytes"
         assert error.value > error.limit
+        assert error.take_detail() == wire[wire.rindex(b"data") : fails_at].rstrip()
 
 
 @pytest.mark.parametrize("line", [b"data\n", b"data:\n", b"data: \r\n"])
@@ -109,6 +111,22 @@ def test_the_smallest_bounds_hold(limits: Limits) -> None:
         for chunks in every_two_way_cut(wire):
             assert outcome(SSEParser(limits=limits), chunks) == expected
             assert payload_outcome(SSEParser(limits=limits), chunks)[1] == expected[1]
+
+
+@pytest.mark.parametrize(
+    ("wire", "max_frame_bytes"),
+    [
+        (b"data\ndata\ndata\ndata\n", 250),
+        (b"data: x\ndata:", 100),
+        (b"data: x\r\ndata:", 100),
+        (b"data: a\n\ndata:\ndata:\ndata:\ndata: ", 250),
+        (b"data: a\r\n\r\ndata:\r\ndata:\r\ndata:\r\ndata: ", 250),
+    ],
+)
+def test_a_bound_is_found_passed_with_the_chunk_that_passes_it(wire: bytes, max_frame_bytes: int) -> None:
+    parser = SSEParser(limits=Limits(max_frame_bytes=max_frame_bytes))
+    parser.feed_payloads(wire)
+    assert isinstance(parser.error, FrameTooLargeError)
 
 
 def test_a_byte_order_mark_does_not_count() -> None:

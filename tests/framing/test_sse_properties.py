@@ -18,7 +18,7 @@ LINE_ENDS = (b"\n", b"\r", b"\r\n", b"\n\n", b"\r\n\r\n")
 FIELDS = (b"data", b"data:", b"data: ", b"event:", b"event: ", b"id: 1", b"id:", b"retry: 5", b"retry: x", b": ping")
 NAMES = (b"ping", b"message", b"message_start", b"unknown: 1")
 VALUES = (b'{"type":"ping"', b'{"type": "ping"}', b'{"type":"message_start"}', b"{}", b"[DONE]", b"12", b"<html>")
-BYTES = (b":", b" ", b"\0", b"{", b"}", b"[", b"  }", b"\xef\xbb\xbf", b"\xe4\xbd\xa0", b"\xf0\x9f", b"\xff")
+BYTES = (b":", b" ", b"\0", b"{", b"}", b"[", b"  }", b"\xef", b"\xef\xbb\xbf", b"\xe4\xbd\xa0", b"\xf0\x9f", b"\xff")
 EVENTS = (
     b"data: a\n\n",
     b"data: b\r\n\r\n",

@@ -9,6 +9,7 @@ import pytest
 from rxstream.framing.frames import SSEFrame
 from rxstream.framing.sse import SSEParser
 from rxstream.limits import Limits
+from rxstream.testing import every_two_way_cut
 from tests.framing.sse_outcome import chunk_matrix, outcome, payload_outcome
 
 ERROR = json.dumps({"error": {"code": 429, "message": "quota", "data": [{"id": 1}]}}, indent=2).encode()
@@ -17,7 +18,7 @@ ERROR = json.dumps({"error": {"code": 429, "message": "quota", "data": [{"id": 1
 def unframed_of(wire: bytes, limits: Limits | None = None) -> bytes:
     """The unframed text of `wire`, which must be the same on both faces and in every cut."""
     texts = set()
-    for chunks in chunk_matrix(wire):
+    for chunks in [*chunk_matrix(wire), *every_two_way_cut(wire, sample=100)]:
         by_frames, by_payloads = SSEParser(limits=limits), SSEParser(limits=limits)
         outcome(by_frames, chunks)
         payload_outcome(by_payloads, chunks)
@@ -60,6 +61,7 @@ def test_the_events_around_it_are_those_of_the_standard() -> None:
 def test_a_line_that_the_stream_knows_ends_it() -> None:
     assert unframed_of(b"{\n: ping\n}\n") == b"{\n"
     assert unframed_of(b"{\ndata: a\n\n}\n") == b"{\n"
+    assert unframed_of(b"{\n\ndata: a\n\n}\n") == b"{\n\n"
 
 
 def test_a_later_document_takes_the_place_of_an_earlier_one() -> None:
