@@ -84,7 +84,7 @@ def nothing_is_unfinished(state: State, outcome: Outcome) -> Findings:
     if outcome != "completed":
         return
     for call in state.calls:
-        if call.final_problem is not None:
+        if call.is_started and call.final_problem is not None:
             yield ("unfinished_call" if call.status == "open" else "invalid_call"), call.choice, 1
     for entry in state.entries:
         if isinstance(entry, PartState) and "\ud800" <= entry.text[-1:] <= "\udbff":
