@@ -109,6 +109,7 @@ class LockStep(Generic[T]):
             )
         )
         self._let_upstream_go()
+        self._demand.release()
 
     def take(self) -> T:
         """The next item; there must be one."""
@@ -120,12 +121,13 @@ class LockStep(Generic[T]):
             raise RuntimeError("this stream is being pulled already: one pull at a time")
         if self.queue:
             return True
-        if self._end is None and not self.stopped:
-            self._demand.open()
         while not self.queue:
-            if self._end is not None or self.stopped:
-                return self._finish_pulling()
-            await self._wait_for_wake()
+            if self._end is None and not self.stopped:
+                self._demand.open()  # a source that has an item at once gives it inside this call
+            if not self.queue:
+                if self._end is not None or self.stopped:
+                    return self._finish_pulling()
+                await self._wait_for_wake()
         return True
 
     async def _wait_for_wake(self) -> None:

@@ -97,8 +97,18 @@ class Subscription:
         await asyncio.wait([self._task])
         await self._scope.closed()
 
+    async def end(self) -> StreamEnd:
+        """Wait for the end, and tell how it was, whatever the outcome.
+
+        Raises:
+            Exception: what the sink raised.
+        """
+        end = await asyncio.shield(self._task)
+        await self._scope.closed()
+        return end
+
     async def result(self) -> StreamEnd:
-        """Wait for the end.
+        """Wait for the end; raise where it was not a good one.
 
         Returns:
             How it ended, where it completed, was incomplete or cancelled.
@@ -106,8 +116,7 @@ class Subscription:
         Raises:
             Exception: what the stream or the sink raised.
         """
-        end = await asyncio.shield(self._task)
-        await self._scope.closed()
+        end = await self.end()
         if end.error is not None:
             raise end.error
         return end

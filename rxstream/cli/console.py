@@ -1,0 +1,22 @@
+"""Saying things to the user: sentences on standard error, the answer on standard output."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import typer
+
+from rxstream.cli.exit_codes import WRONG_USE
+
+__all__ = ("refuse", "say")
+
+
+def say(text: str) -> None:
+    """One line for the user, beside the output."""
+    typer.echo(text, err=True)
+
+
+def refuse(text: str) -> NoReturn:
+    """Say what is wrong and what to do, and exit: wrong use."""
+    say(f"rxstream: {text}")
+    raise typer.Exit(WRONG_USE)
