@@ -45,6 +45,7 @@ def test_there_are_six() -> None:
         [*text("a"), Annotation("url", 1, "p1"), Annotation("url", 1), STOP],
         [Annotation("url", 1, "p1"), *text("a"), STOP],
         [ServerToolCall("s", "search"), ServerToolResult("s", "search"), STOP],
+        [ServerToolResult("s9", "search"), *text("a"), STOP],
         [*text("a"), STOP, UsageUpdate(Usage(1, 2, 3))],
         [*text("a"), Finish("other", None)],
         [*text("a"), Finish("content_filter", None)],
@@ -81,7 +82,6 @@ def test_what_a_wire_may_do_passes(events: list[Event]) -> None:
         # 1: references exist
         ([ToolCallDelta("c9", "{}"), STOP], "unknown_call"),
         ([*text("a"), ToolResult("c9", "f", 1), STOP], "unknown_call"),
-        ([ServerToolResult("s9", "search"), STOP], "unknown_call"),
         ([*text("a"), Annotation("url", 1, "p9"), STOP], "unknown_part"),
         ([*text("a"), Annotation("url", 1, "p1", 1), STOP, Finish("stop", "stop", 1)], "unknown_part"),
         # 2: nothing is unfinished
