@@ -1,7 +1,7 @@
 """Clean up without a gap that a cancel could hit.
 
-A client closes a connection in several steps, with a checkpoint (`sleep(0)`) before the one that matters. A task that is
-cancelled there, for a second time or by the end of `asyncio.run`, leaves the socket open and the connection in the
+A client closes a connection in several steps, with a checkpoint (`sleep(0)`) before the one that matters. A task that
+is cancelled there, for a second time or by the end of `asyncio.run`, leaves the socket open and the connection in the
 client's pool for ever; anyio's shield keeps off anyio's own cancels only. So these checkpoints are not waited for: a
 closing that waits for nothing else is one step of its task.
 """

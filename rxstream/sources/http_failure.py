@@ -64,12 +64,13 @@ def describe_failure(
     """The error of ours for what a client raised.
 
     Args:
-        error: what it raised; one of ours, or of nobody known here, is returned as it is.
+        error: what it raised; one of ours gets the phase, one of nobody known here is returned as it is.
         phase: how far the answer had come; None for the middle of the body, which a stage below knows better.
         limits_seconds: the client's timeouts by the names of its settings.
         seen: what had come by then, in words.
     """
     if isinstance(error, StreamError):
+        error.phase = error.phase or phase
         return error
     for name in (kind.__name__ for kind in type(error).__mro__):
         if name in CLOCKS:

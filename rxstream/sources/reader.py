@@ -201,7 +201,6 @@ class Reader(Generic[T]):
             return  # from inside the loop's own turn: it looks at `stopped` next
         if self._waits:
             task.cancel()
-            self.start_closing()  # nothing is being read: it begins in this turn, whatever the task still has to do
         else:
             self.interrupt(task)
 
