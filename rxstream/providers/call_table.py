@@ -176,6 +176,25 @@ class CallTable:
             call.start(out)
         return call
 
+    def goes_on(self, entry: JsonValue, out: list[Event]) -> bool:
+        """Add an entry that is nothing but an index and a fragment of the latest call.
+
+        Returns:
+            False where the entry is any other: it was not read.
+        """
+        call = self._latest
+        if call is None or not isinstance(entry, dict) or len(entry) != 2:
+            return False
+        function, index = entry.get("function"), entry.get("index")
+        if not isinstance(function, dict) or len(function) != 1 or type(index) is not int:
+            return False
+        arguments = function.get("arguments")
+        is_running = call.is_started and not call.is_whole and self._by_index.get(index) is call
+        if not is_running or not isinstance(arguments, str):
+            return False
+        call.append(arguments, out)
+        return True
+
     def decide(self, out: list[Event], reason: FinishReason, *, is_broken_off: bool = False) -> None:
         """Send the verdict on every call, after its choice has finished.
 

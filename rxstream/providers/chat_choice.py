@@ -28,9 +28,9 @@ from rxstream.events import (
     Violation,
 )
 from rxstream.limits import Limits
-from rxstream.providers.call_table import CallPiece, CallTable, read_piece, read_pieces
+from rxstream.providers.call_table import CallTable, read_piece, read_pieces
 from rxstream.providers.chat_parts import PartTracker
-from rxstream.providers.chat_reasoning import REASONING_KEYS, read_reasoning
+from rxstream.providers.chat_reasoning import BLOCK_KEYS, REASONING_KEYS, read_reasoning
 from rxstream.providers.content_parts import ContentPiece, read_content
 from rxstream.providers.cumulative import CumulativeText, GrowthDetector
 from rxstream.providers.dialects import ChatDialect
@@ -50,21 +50,8 @@ KNOWN_CHOICE_KEYS: Final = frozenset(
     ("index", "delta", "finish_reason", "logprobs", "message", "text", "error", "usage", "seed", "token_ids")
 ).union(FINISH_DETAILS)
 
-KNOWN_DELTA_KEYS: Final = REASONING_KEYS | frozenset(
-    [
-        "role",
-        "content",
-        "refusal",
-        "tool_calls",
-        "function_call",
-        "audio",
-        "images",
-        "annotations",
-        "index",
-        "channel",
-        "token_id",
-    ]
-)
+TEXT_DELTA_KEYS: Final = REASONING_KEYS | {"role", "content", "index", "channel", "token_id"}
+"""Keys of a delta that is text and reasoning, or that says nothing about the answer."""
 
 PLAIN_ENTRY_KEYS: Final = frozenset(["index", "id", "type", "function", "custom"])
 
@@ -177,10 +164,10 @@ class ChatChoice:
             self._add_text(content, out, token_logprobs)
         elif content is not None or token_logprobs:
             self._read_parts(content, out, token_logprobs)
-        for key, reader in _DELTA_READERS:
-            if value := delta.get(key):
-                reader(self, value, out)
-        if not delta.keys() <= KNOWN_DELTA_KEYS:
+        if not delta.keys() <= TEXT_DELTA_KEYS:
+            for key, reader in _DELTA_READERS:
+                if value := delta.get(key):
+                    reader(self, value, out)
             self._keep(delta, KNOWN_DELTA_KEYS, out)
 
     def _add_text(self, text: str, out: list[Event], logprobs: list[JsonValue] | None = None) -> None:
@@ -212,6 +199,10 @@ class ChatChoice:
         out.append(Annotation(kind, data, part_id, self.index))
 
     def _read_reasoning(self, delta: JsonObject, out: list[Event]) -> None:
+        plain = delta.get("reasoning_content") or delta.get("reasoning")
+        if isinstance(plain, str) and BLOCK_KEYS.isdisjoint(delta):
+            self._add_reasoning(plain, out)  # nearly all reasoning: the shorter of two ways that agree
+            return
         for piece in read_reasoning(delta):
             if piece.text:
                 self.parts.enter("reasoning", piece.key)
@@ -266,19 +257,19 @@ class ChatChoice:
 
     def _read_calls(self, value: JsonValue, out: list[Event]) -> None:
         entries = value if isinstance(value, list) else [value]
+        self.parts.pass_call()
+        if len(entries) == 1 and self.calls.goes_on(entries[0], out):
+            return
         for entry, piece in read_pieces(entries):
-            call = self._apply(piece, out)
+            call = self.calls.apply(piece, out)
             if call is not None and not entry.keys() <= PLAIN_ENTRY_KEYS:
                 self._keep_beside_call(entry, call, out)
 
     def _read_function_call(self, value: JsonValue, out: list[Event]) -> None:
         piece = read_piece({"function": value})
         piece.index = FUNCTION_CALL_INDEX
-        self._apply(piece, out)
-
-    def _apply(self, piece: CallPiece, out: list[Event]) -> OpenCall | None:
         self.parts.pass_call()
-        return self.calls.apply(piece, out)
+        self.calls.apply(piece, out)
 
     def _keep_beside_call(self, entry: JsonObject, call: OpenCall, out: list[Event]) -> None:
         """Gemini behind this wire puts the signature that must go back with a call beside it."""
@@ -342,6 +333,8 @@ _DELTA_READERS: Final[tuple[tuple[str, Callable[[ChatChoice, JsonValue, list[Eve
     ("tool_calls", ChatChoice._read_calls),
     ("function_call", ChatChoice._read_function_call),
 )
+
+KNOWN_DELTA_KEYS: Final = TEXT_DELTA_KEYS.union(key for key, _ in _DELTA_READERS)
 
 _PIECE_READERS: Final[dict[str, Callable[[ChatChoice, ContentPiece, list[Event]], None]]] = {
     "reasoning": ChatChoice._piece_reasoning,

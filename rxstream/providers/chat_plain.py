@@ -1,10 +1,10 @@
 """The short way for a plain piece of text: the JSON parser itself proves that a chunk is nothing else.
 
-A schema names everything that such a chunk may hold; a chunk that does not fit is read the long way. What it skips
-unread, because no decision hangs on it, are top-level keys (ids, padding): the long way looks at those, in every chunk
-that is not plain text, the first and the last ones among them.
+A schema names what makes a chunk more than text; a chunk that has any of it does not fit and is read the long way. The
+delta is proved to the last key. Of the chunk and the choice around it, keys that are not named here are skipped unread:
+the long way looks at those, in every chunk that is not plain text, the first pieces of text among them.
 
-Measured on a chunk of 330 bytes: 1.25 us, where `from_json` takes 1.16 and then needs ten look-ups to prove the same.
+Measured on a chunk of 330 bytes: 1.25 us, where `from_json` takes 1.2 and then needs ten look-ups to prove the same.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ class _Delta(TypedDict):
     content: _Text
 
 
-@with_config(_EXACT)
 class _Choice(TypedDict, total=False):
     index: Required[int]
     delta: Required[_Delta]
     finish_reason: None
     logprobs: None
+    error: None
+    content_filter_results: None
 
 
 class _Chunk(TypedDict, total=False):
@@ -51,17 +52,8 @@ class _WideDelta(TypedDict, total=False):
     function_call: None
 
 
-@with_config(_EXACT)
-class _WideChoice(TypedDict, total=False):
-    index: Required[int]
-    delta: Required[_WideDelta]
-    finish_reason: None
-    logprobs: None
-    native_finish_reason: None
-    stop_reason: None
-    matched_stop: None
-    token_ids: None
-    seed: None
+class _WideChoice(_Choice, total=False):
+    delta: Required[_WideDelta]  # type: ignore[misc]  # the same choice around another delta
 
 
 class _WideChunk(TypedDict, total=False):
@@ -70,7 +62,7 @@ class _WideChunk(TypedDict, total=False):
     error: None
 
 
-PlainReader = Callable[[bytes], Any]
+PlainReader = Callable[[Any], Any]
 """Reads a chunk that is one plain piece of text; raises `ValueError` for any other."""
 
 read_plain_text: Final[PlainReader] = TypeAdapter(_Chunk).validator.validate_json
@@ -80,6 +72,6 @@ read_wide_text: Final[PlainReader] = TypeAdapter(_WideChunk).validator.validate_
 """The same with the keys that compatible servers add and leave null."""
 
 
-def read_nothing(payload: bytes) -> Any:
+def read_nothing(payload: object) -> Any:
     """For a server that has no plain text: every chunk goes the long way."""
     raise ValueError

@@ -16,12 +16,15 @@ from pydantic import JsonValue
 from rxstream.events import SignatureKind
 from rxstream.providers.fields import JsonObject, WrongTypeError, string_field
 
-__all__ = ("REASONING_KEYS", "ReasoningPiece", "read_reasoning")
+__all__ = ("BLOCK_KEYS", "REASONING_KEYS", "ReasoningPiece", "read_reasoning")
 
 PLAIN_KEYS: Final = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
 DETAIL_KEYS: Final = ("reasoning_details", "thinking_blocks")
 OPAQUE_KEYS: Final = ("reasoning_opaque", "reasoning_signature")
-REASONING_KEYS: Final = frozenset((*PLAIN_KEYS, *DETAIL_KEYS, *OPAQUE_KEYS))
+BLOCK_KEYS: Final = frozenset((*DETAIL_KEYS, *OPAQUE_KEYS))
+"""Keys that say more than a plain text."""
+
+REASONING_KEYS: Final = BLOCK_KEYS.union(PLAIN_KEYS)
 
 TEXT_KEYS: Final = ("text", "summary", "thinking")
 

@@ -81,7 +81,7 @@ class OpenAIChatDecoder:
         self._extras = Extras()
         self._choices: dict[int, ChatChoice] = {}  # bounded: MAX_CHOICES
         self._open_parts: dict[int, str] = {}  # the part of each choice whose next plain text only continues it
-        self._read_plain: PlainReader = read_plain_text
+        self._read_plain: PlainReader = read_nothing
         self._misses = 0
         self._has_started = False
         self._has_ended = False
@@ -91,17 +91,14 @@ class OpenAIChatDecoder:
 
     def decode(self, payload: Payload, out: list[Event]) -> None:
         """Append to `out` what `payload` means; see `Decoder`."""
-        open_parts = self._open_parts
-        if open_parts and type(payload) is bytes:
-            try:
-                choice = self._read_plain(payload)["choices"][0]
-                index, text = choice["index"], choice["delta"]["content"]
-                part_id = open_parts[index]
-            except (ValueError, KeyError):
-                pass
-            else:
-                out.append(TextDelta(text, part_id, index))
-                return
+        try:
+            choice = self._read_plain(payload)["choices"][0]
+            index = choice["index"]
+            out.append(TextDelta(choice["delta"]["content"], self._open_parts[index], index))
+        except (ValueError, KeyError):
+            pass
+        else:
+            return
         self._decode_any(payload, out)
 
     def close(self, out: list[Event]) -> None:
@@ -153,12 +150,15 @@ class OpenAIChatDecoder:
             self._start(chunk, bool(entries), out)
         if not is_plain:
             self._take_sources(chunk, out)
+        has_usage = not is_plain or bool(chunk.get("usage"))
         for position, entry in enumerate(entries):
             if isinstance(entry, dict):
                 self._read_choice(entry, position, payload, out)
+                has_usage = has_usage or "usage" in entry
             elif entry is not None:
                 raise WrongTypeError("choices", entry)
-        self._take_usage(chunk, out)
+        if has_usage:
+            self._take_usage(chunk, out)
         if not is_plain:
             self._keep_rest(chunk, out)
 
@@ -169,20 +169,18 @@ class OpenAIChatDecoder:
         choice.read(entry, out, with_finish=not error)
         if choice.is_fluent:
             self._open_parts[choice.index] = choice.parts.part_id
-            if was_fluent:
-                self._miss_plain()
-        else:
-            self._open_parts.pop(choice.index, None)
+            self._misses += was_fluent
+        elif was_fluent:
+            del self._open_parts[choice.index]
+        self._read_plain = self._plain_reader()
         if error:
             self._fail(error, payload, out)
 
-    def _miss_plain(self) -> None:
-        """Text came that was not plain. A server has one shape of chunk: the short way tries another, then none."""
-        self._misses += 1
-        if self._misses == MAX_MISSES:
-            self._read_plain = read_wide_text
-        elif self._misses == 2 * MAX_MISSES:
-            self._read_plain = read_nothing
+    def _plain_reader(self) -> PlainReader:
+        """What the short way tries next. A server has one shape of text: after some misses another, at last none."""
+        if not self._open_parts or self._misses >= 2 * MAX_MISSES:
+            return read_nothing
+        return read_plain_text if self._misses < MAX_MISSES else read_wide_text
 
     def _choice(self, value: JsonValue, position: int) -> ChatChoice:
         index = position if value is None else whole_number(value)
@@ -276,7 +274,7 @@ class OpenAIChatDecoder:
 
     def _end(self, out: list[Event]) -> None:
         self._has_ended = True
-        self._open_parts.clear()
+        self._read_plain = read_nothing
         self._extras.flush(out)
         if self._zero_usage is not None:
             out.append(self._zero_usage)
