@@ -12,7 +12,6 @@ import json
 import sys
 import textwrap
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -27,7 +26,7 @@ from rxstream.cli.memory import resident_bytes
 from rxstream.consume.sink import StreamEnd
 from rxstream.consume.subscribe import Subscription
 from rxstream.events import Event, TextDelta
-from rxstream.testing import Reply, RequestRecord, ScriptedProvider, Send
+from rxstream.testing import Reply, ScriptedProvider, Send, ThreadedProvider
 
 __all__ = ("run_backpressure",)
 
@@ -87,7 +86,7 @@ async def _show(seconds: float) -> int:
     with ScriptedProvider.run_in_thread(Reply([*map(Send, _wire(total))])) as provider:
         async with httpx.AsyncClient(timeout=None) as client:
             subscription = read_at_your_own_pace(client, provider.base_url + "/v1/chat/completions", reader, stats)
-            gauge = _Gauge(provider.requests, reader, stats)
+            gauge = _Gauge(provider, total + 1, reader, stats)
             reader.may_read.set()
             await gauge.watch(first, "the reader reads")
             reader.may_read.clear()
@@ -104,20 +103,21 @@ async def _show(seconds: float) -> int:
 def _wire(total: int) -> list[bytes]:
     """Every piece as one HTTP chunk; the last one is cut in mid-word, and then the body ends."""
     pieces = [b"data: " + _chunk(word(number)) + b"\n\n" for number in range(total)]
-    return [*pieces, b"data: " + _chunk("unfinished")[:-40]]
+    return [*pieces, (b"data: " + _chunk("unfinished")).split(b"ished")[0]]
 
 
 def _chunk(text: str) -> bytes:
     choice = {"index": 0, "delta": {"content": text}, "finish_reason": None}
     chunk = {"id": "chatcmpl-show", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
-    return json.dumps(chunk | {"choices": [choice]}, separators=(",", ":")).encode()
+    return json.dumps(chunk | {"choices": [choice], "obfuscation": "x" * 900}, separators=(",", ":")).encode()
 
 
 class _Gauge:
     """One line that lives: what the provider has written, what waits, what memory is taken."""
 
-    def __init__(self, requests: object, reader: Reader, stats: ops.BufferStats) -> None:
-        self._requests: Callable[[], RequestRecord | None] = lambda: next(iter(requests), None)  # type: ignore[call-overload]  # a live view
+    def __init__(self, provider: ThreadedProvider, steps: int, reader: Reader, stats: ops.BufferStats) -> None:
+        self._provider = provider
+        self._steps = steps
         self._reader = reader
         self._stats = stats
         self._memory = resident_bytes()
@@ -128,8 +128,9 @@ class _Gauge:
 
     @property
     def is_provider_paused(self) -> bool:
-        """Whether the provider's socket has taken nothing for half a second."""
-        return time.monotonic() - self._since > 0.5
+        """Whether the provider has more to say, and its socket has taken nothing for half a second."""
+        has_more = any(request.steps_done < self._steps for request in self._provider.requests)
+        return has_more and time.monotonic() - self._since > 0.5
 
     async def watch(self, seconds: float, what: str, until: asyncio.Future[StreamEnd] | None = None) -> None:
         """Show the line for so long."""
@@ -140,8 +141,7 @@ class _Gauge:
         self._show(what, is_last=True)
 
     def _show(self, what: str, *, is_last: bool = False) -> None:
-        record = self._requests()
-        written = record.bytes_sent if record is not None else 0
+        written = sum(request.bytes_sent for request in self._provider.requests)
         if written != self._written:
             self._written, self._since = written, time.monotonic()
         if not self._is_terminal and not is_last and time.monotonic() - self._last_line < 2:
@@ -151,7 +151,7 @@ class _Gauge:
         typer.echo(f"\r\x1b[2K{line}" if self._is_terminal else line, nl=is_last or not self._is_terminal)
 
     def _line(self, what: str) -> str:
-        paused = "provider paused at" if self.is_provider_paused else "provider writes:  "
+        paused = "provider paused at" if self.is_provider_paused else "provider has sent "
         grown = (resident_bytes() - self._memory) / (1 << 20)
         return (
             f"{what:<23} {paused} {self._written / 1024:6,.0f} KiB · buffer {self._stats.buffered_events:3}/256 events"
