@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Required
 from pydantic import ConfigDict, Field, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
-__all__ = ("PlainReader", "read_nothing", "read_plain_text", "read_wide_text")
+__all__ = ("PlainReader", "read_plain_text", "read_wide_text")
 
 _Text = Annotated[str, Field(min_length=1)]
 _EXACT: Final = ConfigDict(extra="forbid")
@@ -70,8 +70,3 @@ read_plain_text: Final[PlainReader] = TypeAdapter(_Chunk).validator.validate_jso
 
 read_wide_text: Final[PlainReader] = TypeAdapter(_WideChunk).validator.validate_json
 """The same with the keys that compatible servers add and leave null."""
-
-
-def read_nothing(payload: object) -> Any:
-    """For a server that has no plain text: every chunk goes the long way."""
-    raise ValueError

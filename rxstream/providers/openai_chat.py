@@ -32,7 +32,7 @@ from rxstream.framing.frames import Payload, SSEFrame
 from rxstream.limits import DEFAULT_LIMITS, Limits
 from rxstream.providers.call_table import Contradiction
 from rxstream.providers.chat_choice import ChatChoice
-from rxstream.providers.chat_plain import PlainReader, read_nothing, read_plain_text, read_wide_text
+from rxstream.providers.chat_plain import PlainReader, read_plain_text, read_wide_text
 from rxstream.providers.dialects import CHAT_DIALECTS, ChatDialect
 from rxstream.providers.extras import Extras
 from rxstream.providers.fields import JsonObject, WrongTypeError, whole_number
@@ -81,7 +81,7 @@ class OpenAIChatDecoder:
         self._extras = Extras()
         self._choices: dict[int, ChatChoice] = {}  # bounded: MAX_CHOICES
         self._open_parts: dict[int, str] = {}  # the part of each choice whose next plain text only continues it
-        self._read_plain: PlainReader = read_nothing
+        self._read_plain: PlainReader | None = None
         self._misses = 0
         self._has_started = False
         self._has_ended = False
@@ -91,14 +91,16 @@ class OpenAIChatDecoder:
 
     def decode(self, payload: Payload, out: list[Event]) -> None:
         """Append to `out` what `payload` means; see `Decoder`."""
-        try:
-            choice = self._read_plain(payload)["choices"][0]
-            index = choice["index"]
-            out.append(TextDelta(choice["delta"]["content"], self._open_parts[index], index))
-        except (ValueError, KeyError):
-            pass
-        else:
-            return
+        read_plain = self._read_plain
+        if read_plain is not None:
+            try:
+                choice = read_plain(payload)["choices"][0]
+                index = choice["index"]
+                out.append(TextDelta(choice["delta"]["content"], self._open_parts[index], index))
+            except (ValueError, KeyError):
+                pass
+            else:
+                return
         self._decode_any(payload, out)
 
     def close(self, out: list[Event]) -> None:
@@ -165,21 +167,19 @@ class OpenAIChatDecoder:
     def _read_choice(self, entry: JsonObject, position: int, payload: Payload, out: list[Event]) -> None:
         choice = self._choice(entry.get("index"), position)
         error = entry.get("error")
-        was_fluent = choice.index in self._open_parts
+        was_fluent = self._open_parts.pop(choice.index, None) is not None
         choice.read(entry, out, with_finish=not error)
         if choice.is_fluent:
             self._open_parts[choice.index] = choice.parts.part_id
             self._misses += was_fluent
-        elif was_fluent:
-            del self._open_parts[choice.index]
         self._read_plain = self._plain_reader()
         if error:
             self._fail(error, payload, out)
 
-    def _plain_reader(self) -> PlainReader:
+    def _plain_reader(self) -> PlainReader | None:
         """What the short way tries next. A server has one shape of text: after some misses another, at last none."""
         if not self._open_parts or self._misses >= 2 * MAX_MISSES:
-            return read_nothing
+            return None
         return read_plain_text if self._misses < MAX_MISSES else read_wide_text
 
     def _choice(self, value: JsonValue, position: int) -> ChatChoice:
@@ -274,7 +274,7 @@ class OpenAIChatDecoder:
 
     def _end(self, out: list[Event]) -> None:
         self._has_ended = True
-        self._read_plain = read_nothing
+        self._read_plain = None
         self._extras.flush(out)
         if self._zero_usage is not None:
             out.append(self._zero_usage)
