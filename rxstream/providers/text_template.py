@@ -1,0 +1,85 @@
+"""The bytes around a plain piece of text: learned from one payload, recognized in the next.
+
+A model's stream is thousands of payloads that differ in one string. Once a payload was read as JSON and proved to be a
+plain piece of text, every later one that is the same bytes but for that string means the same but for the text: it
+needs no JSON. What is accepted is exactly what the JSON reader would accept: the text holds no quote, no backslash and
+no control character, and it is UTF-8. Anything else is not recognized, and is read as JSON.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ("TextTemplate",)
+
+PADDING: Final = (b'"obfuscation":"', b'"p":"')
+"""Strings of random length that some servers put last, against guessing from sizes; they say nothing."""
+
+MAX_MISSES: Final = 8
+"""So often in a row something is learned that the next payload does not match; then the stream is left alone."""
+
+
+class TextTemplate:
+    """One stream's template for the string under `key`.
+
+    Args:
+        key: the text's key, such as `"content"`.
+    """
+
+    __slots__ = ("_after", "_has_padding", "_markers", "_misses", "_prefix", "_start")
+
+    def __init__(self, key: str) -> None:
+        self._markers = (f'"{key}":"'.encode(), f'"{key}": "'.encode())
+        self._misses = 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Recognize nothing until something is learned."""
+        self._prefix = b"\xff"  # no payload begins so
+        self._start = 0
+        self._after = b""
+        self._has_padding = False
+
+    def match(self, payload: bytes) -> str | None:
+        """The text of a payload that is the learned one but for its text (and padding); None where it is not."""
+        if not payload.startswith(self._prefix):
+            return None
+        start = self._start
+        end = payload.find(b'"', start)
+        if self._has_padding:
+            rest = payload[end + len(self._after) : -2]
+            if not payload.startswith(self._after, end) or not payload.endswith(b'"}') or not _is_padding(rest):
+                return None
+        elif payload[end:] != self._after:
+            return None
+        try:
+            text = payload[start:end].decode()
+        except UnicodeDecodeError:
+            return None
+        if not text.isprintable() or "\\" in text:
+            return None
+        self._misses = 0
+        return text
+
+    def learn(self, payload: object, text: str) -> None:
+        """Remember what stands around `text` in a payload that was proved to be plain text, if it can be told."""
+        if self._misses >= MAX_MISSES or not isinstance(payload, bytes):
+            return
+        self._misses += 1
+        marker = next((marker for marker in self._markers if payload.count(marker) == 1), None)
+        if marker is None:
+            return
+        start = payload.find(marker) + len(marker)
+        end = start + len(text.encode("utf-8", "surrogatepass"))
+        if payload[start:end] != text.encode("utf-8", "surrogatepass") or payload[end : end + 1] != b'"':
+            return  # escaped in some way: the next piece may not be
+        self._prefix, self._start = payload[:start], start
+        self._after, self._has_padding = payload[end:], False
+        for key in PADDING:
+            head, found, tail = self._after.rpartition(key)
+            if found and tail.endswith(b'"}') and _is_padding(tail[:-2]):
+                self._after, self._has_padding = head + found, True
+
+
+def _is_padding(value: bytes) -> bool:
+    return not value or value.isalnum()
