@@ -148,7 +148,11 @@ class AnthropicDecoder:
             block = self._blocks.open[event["index"]]
         except (ValueError, KeyError, TypeError):
             return False
-        return block.take(kind, delta, out)
+        if not block.take(kind, delta, out):
+            return False
+        if type(payload) is bytes:
+            self._blocks.learn_shape(payload)
+        return True
 
     def _read(self, payload: Payload) -> JsonObject | None:
         """A payload's object; None where it is a sign of life or the end marker."""

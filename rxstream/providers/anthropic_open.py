@@ -27,6 +27,10 @@ __all__ = ("OpenBlocks",)
 NO_HEAD: Final = b"\0"
 """No payload begins with it."""
 
+COMPACT: Final = b'{"type":"content_block_delta","index":%d,"delta":{"type":"%b","%b":'
+SPACED: Final = b'{"type": "content_block_delta", "index": %d, "delta": {"type": "%b", "%b":'
+"""How the provider writes a delta, and how the gateways do that are written in Python."""
+
 
 class OpenBlocks:
     """The blocks that were started and not yet stopped.
@@ -45,6 +49,7 @@ class OpenBlocks:
         "_context",
         "_latest",
         "_message_number",
+        "_shape",
         "_top_index",
         "_used_parts",
         "head",
@@ -56,6 +61,7 @@ class OpenBlocks:
     def __init__(self, context: BlockContext) -> None:
         self._context = context
         self._latest: ToolBlock | None = None
+        self._shape = COMPACT
         self.open: dict[int, Block] = {}  # bounded: max_tool_calls
         self.piece: type[TextDelta] | type[ReasoningDelta] | None = None
         self.begin_message(0)
@@ -114,6 +120,13 @@ class OpenBlocks:
         """Add a string that stood behind `head` to the input of the latest call."""
         if self._latest is not None:
             self._latest.append(text, out)
+
+    def learn_shape(self, payload: bytes) -> None:
+        """Expect the next delta in the shape of this one, which `head` did not match."""
+        shape = SPACED if payload.startswith(SPACED[:16]) else COMPACT
+        if shape is not self._shape:
+            self._shape = shape
+            self._warm(*next(reversed(self.open.items())))
 
     def abandon(self, reason: str, out: list[Event]) -> None:
         """None of the open blocks will be stopped."""
@@ -180,11 +193,7 @@ class OpenBlocks:
             self._cool()
             return
         kind, field = block.usual_delta, DELTA_FIELDS[block.usual_delta]
-        self.head = b'{"type":"content_block_delta","index":%d,"delta":{"type":"%b","%b":' % (
-            index,
-            kind.encode(),
-            field.encode(),
-        )
+        self.head = self._shape % (index, kind.encode(), field.encode())
         self.piece = block.piece
         self.part_id = block.part_id
 

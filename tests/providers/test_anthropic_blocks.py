@@ -501,9 +501,23 @@ def test_a_start_that_cannot_be_read_opens_nothing() -> None:
 
 # ---------------------------------------------------------------------- the short way
 
-HEAD = b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":'
+HEADS = (
+    b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":',
+    b'{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text":',
+)
 
 
+def warm_decoder(head: bytes) -> tuple[AnthropicDecoder, list[Event]]:
+    """A decoder that has read a text delta of the shape of `head`, so that the next goes the short way."""
+    decoder, out = AnthropicDecoder(), list[Event]()
+    decoder.decode(b'{"type":"message_start"}', out)
+    decoder.decode(b'{"type":"content_block_start","index":0,"content_block":{"type":"text"}}', out)
+    decoder.decode(head + b'"warm"}}', out)
+    assert decoder._blocks.head == head
+    return decoder, out
+
+
+@pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize(
     "tail",
     [
@@ -525,25 +539,29 @@ HEAD = b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","t
         b"7}}",
     ],
 )
-def test_the_short_way_says_what_the_long_way_says(tail: bytes) -> None:
-    begun = b'{"type":"content_block_start","index":0,"content_block":{"type":"text"}}'
+def test_the_short_way_says_what_the_long_way_says(head: bytes, tail: bytes) -> None:
     results = []
-    for payload in (HEAD + tail, SSEFrame((HEAD + tail).decode("utf-8", "replace"), "content_block_delta")):
-        decoder, out = AnthropicDecoder(), list[Event]()
-        decoder.decode(b'{"type":"message_start"}', out)
-        decoder.decode(begun, out)
+    for payload in (head + tail, SSEFrame((head + tail).decode("utf-8", "replace"), "content_block_delta")):
+        decoder, out = warm_decoder(head)
         decoder.decode(payload, out)
         results.append(out)
     assert results[0] == results[1]
 
 
+@pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("tail", [b"", b'"', b'"a"', b'"a"}', b'"a}}', b'"a"}}}', b'"a" "b"}}', b'{"a"}}', b'"a\n"}}'])
-def test_the_short_way_accepts_nothing_that_the_long_way_refuses(tail: bytes) -> None:
-    decoder, out = AnthropicDecoder(), list[Event]()
-    decoder.decode(b'{"type":"message_start"}', out)
-    decoder.decode(b'{"type":"content_block_start","index":0,"content_block":{"type":"text"}}', out)
+def test_the_short_way_accepts_nothing_that_the_long_way_refuses(head: bytes, tail: bytes) -> None:
+    decoder, out = warm_decoder(head)
     with pytest.raises(DecodeError):
-        decoder.decode(HEAD + tail, out)
+        decoder.decode(head + tail, out)
+
+
+def test_the_shape_of_deltas_may_change_inside_a_stream() -> None:
+    decoder, out = warm_decoder(HEADS[0])
+    for head in (HEADS[1], HEADS[1], HEADS[0], HEADS[0], HEADS[1]):
+        decoder.decode(head + b'"x"}}', out)
+    assert [event.text for event in out if isinstance(event, TextDelta)] == ["warm", *"xxxxx"]
+    assert len({event.part_id for event in out if isinstance(event, TextDelta)}) == 1
 
 
 def test_the_short_way_is_closed_with_its_block() -> None:
