@@ -139,8 +139,8 @@ class ScriptedProvider:
 
         Args:
             record: the request whose answer blocks.
-            quiet_seconds: for how long, on the loop's clock, not one byte more must have been taken. A virtual clock does
-                not wait for the kernel: there the number returned may still be a little below the plateau.
+            quiet_seconds: for how long, on the loop's clock, not one byte more must have been taken. A virtual clock
+                does not wait for the kernel: there the number returned may still be a little below the plateau.
 
         Returns:
             The bytes that were taken: the plateau.

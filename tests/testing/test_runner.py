@@ -84,7 +84,8 @@ def test_a_coroutine_that_was_never_awaited_fails_the_run() -> None:
     async def main() -> None:
         fail()  # type: ignore[unused-coroutine]  # forgotten on purpose
 
-    with pytest.raises(BackgroundError, match="never awaited"):
+    with warnings.catch_warnings(), pytest.raises(BackgroundError, match="never awaited"):
+        warnings.simplefilter("ignore")
         run(main())
 
 
@@ -92,7 +93,8 @@ def test_a_socket_that_was_never_closed_fails_the_run() -> None:
     async def main() -> None:
         socket.socket()
 
-    with pytest.raises(BackgroundError, match="unclosed <socket"):
+    with warnings.catch_warnings(), pytest.raises(BackgroundError, match="unclosed <socket"):
+        warnings.simplefilter("ignore")  # whatever the test suite itself makes of warnings
         run(main())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import socket
 import zlib
 from types import ModuleType
 
@@ -346,6 +347,21 @@ def test_a_record_follows_its_answer() -> None:
     run(main())
 
 
+def test_a_reply_is_finished_as_soon_as_its_last_byte_was_taken() -> None:
+    async def main() -> None:
+        reply = Reply([Send(b"a"), Send(b"last")], framing="length", content_type=None)
+        async with ScriptedProvider(reply) as provider, bare_socket(provider.address) as connection:
+            await send(connection)
+            record = await provider.request()
+            await provider.wait_until(
+                lambda: record.bytes_sent == len(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nalast")
+            )
+            assert record.finished.is_set()
+            await read_until(connection, b"alast")
+
+    run(main())
+
+
 def test_a_drip_and_a_pause_take_their_time_on_the_loops_clock() -> None:
     async def main() -> float:
         reply = Reply([Drip(b"abcde", size=2, every_seconds=10), Pause(3600)])
@@ -450,7 +466,8 @@ def test_nothing_is_left_of_a_connection_that_was_just_accepted(turns: int) -> N
     async def main() -> None:
         async with assert_no_leaks():
             async with ScriptedProvider(Reply(BODY)) as provider:
-                async with bare_socket(provider.address):
+                # Connected without the loop, so that the first turn accepts and the second would begin to serve.
+                with socket.create_connection(provider.address):
                     for _ in range(turns):
                         await asyncio.sleep(0)
 
