@@ -240,10 +240,11 @@ class Demand:
                 return
 
     def _run_interrupts(self) -> None:
-        steps, self._interrupts = self._interrupts, []
-        for step in steps:
-            step()
-        self._apply()
+        try:
+            while self._interrupts:
+                self._interrupts.pop(0)()
+        finally:
+            self._apply()
 
 
 class _Waiter:

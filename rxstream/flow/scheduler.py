@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Protocol
@@ -77,9 +78,11 @@ class FlowScheduler(PeriodicScheduler):
         return self.inner._loop if isinstance(self.inner, AsyncIOScheduler) else None
 
     def monotonic(self) -> float:
-        """Seconds on the clock that timers run by."""
+        """Seconds on the clock that timers run by; without a scheduler, on the machine's."""
         loop = self.loop
-        return loop.time() if loop is not None else (self.inner or _no_loop()).now.timestamp()
+        if loop is not None:
+            return loop.time()
+        return time.monotonic() if self.inner is None else self.inner.now.timestamp()
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Cancellable:
         """Run `callback` as a turn after `seconds`: one `call_later` on asyncio, `schedule_relative` elsewhere."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rxstream.errors import StreamError
 from rxstream.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
+    from reactivex import abc
+
     from rxstream.diagnostics import Diagnostics
 
-__all__ = ("Scope", "report_exception")
+__all__ = ("Scope", "report_exception", "send_error")
 
 Closer = Callable[[], Awaitable[None]]
 
@@ -45,7 +47,7 @@ class Scope:
         """Move an error's protected detail into the diagnostics that hold here; without any it is dropped."""
         if not isinstance(error, StreamError):
             return
-        store = own or self.diagnostics
+        store = self.diagnostics if own is None else own  # an empty store is false
         if store is None:
             error.take_detail()
         else:
@@ -99,3 +101,20 @@ def report_exception(message: str, error: BaseException) -> None:
     except RuntimeError:
         raise error from None
     loop.call_exception_handler({"message": message, "exception": error})
+
+
+def send_error(observer: abc.ObserverBase[Any] | None, error: Exception) -> None:
+    """What a root does with what its `on_next` raised, once it has stopped (rule 15): say it downstream, once.
+
+    Args:
+        observer: what is downstream; None where it disposed and then raised, or raised from `on_completed`: then nobody
+            can receive it, and it goes to the loop's exception handler, as what `on_error` raises does.
+        error: what was raised.
+    """
+    if observer is None:
+        report_exception("an observer raised after its stream had ended", error)
+        return
+    try:
+        observer.on_error(error)
+    except Exception as second:
+        report_exception("an observer raised from on_error", second)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from operator import length_hint
 from typing import Any, Final, Generic, TypeVar, cast
 
 from reactivex import Observable, abc
 from reactivex.disposable import Disposable
 
+from rxstream.errors import BufferOverflow
 from rxstream.events import Cancelled
 from rxstream.flow.scheduler import FlowScheduler
-from rxstream.flow.scope import report_exception
+from rxstream.flow.scope import send_error
 
 __all__ = ("Stage", "stage_operator")
 
@@ -61,7 +62,7 @@ class Stage(Generic[InT, OutT]):
         self._rest: Iterator[OutT] = iter(())
         self._parked = False
         self._emitting = False
-        self._late: Iterator[OutT] | None = None
+        self._late: list[OutT] = []  # bounded: max_unapplied_events, in _keep_late
         self._end: object = None  # None while items may come, then _COMPLETED or the error
         self._upstream: abc.DisposableBase | None = None
 
@@ -123,24 +124,46 @@ class Stage(Generic[InT, OutT]):
     def _emit(self, rest: Iterator[OutT]) -> None:
         if self._parked:
             self._emit_while_parked(rest)
-        elif self._emitting:  # called from inside its own on_next: what comes takes its place behind what is being sent
-            self._late = rest if self._late is None else chain(self._late, rest)
+        elif self._emitting:
+            self._keep_late(rest)
         else:
             self._emit_turn_by_turn(rest)
 
-    def _emit_turn_by_turn(self, rest: Iterator[OutT] | None) -> None:
+    def _keep_late(self, items: Iterator[OutT]) -> None:
+        """Called from inside its own on_next: what comes takes its place behind what is being sent."""
+        limit = self._flow.scope.limits_for(None).max_unapplied_events
+        if len(self._late) < limit:
+            self._late.extend(items)
+            return
+        self.end_with(
+            BufferOverflow(
+                f"upstream sent over {limit} items from inside one on_next (max_unapplied_events): it cannot pause",
+                limit=limit,
+                setting="max_unapplied_events",
+            )
+        )
+        self._let_upstream_go()
+
+    def _take_late(self) -> list[OutT]:
+        late, self._late = self._late, []
+        return late
+
+    def _emit_turn_by_turn(self, rest: Iterator[OutT]) -> None:
         demand, on_next = self._demand, self._on_next
         self._emitting = True
         try:
-            while rest is not None:
+            while True:
                 for item in rest:
                     if not demand.is_open:
                         self._park(item, rest)
                         return
                     on_next(item)
                     if self.stopped:
+                        self._count_discarded(rest)
                         return
-                rest, self._late = self._late, None
+                if not self._late:
+                    break
+                rest = iter(self._take_late())
         except BaseException:
             self._drop()
             raise
@@ -152,18 +175,31 @@ class Stage(Generic[InT, OutT]):
     def _emit_while_parked(self, items: Iterator[OutT]) -> None:
         """An end keeps its place behind what is parked; an item comes from an upstream that cannot pause (rule 10)."""
         if self._end is not None:
-            self._rest = chain(self._rest, items)
+            self._rest = iter([*self._rest, *items])
             return
         self._demand.unpark(self)
         held, rest = self._take_pending()
-        for item in chain(self.due() if held is _NOTHING else (held,), rest, items):
+        self._emitting = True
+        try:
+            self._pass_on(iter([*(self.due() if held is _NOTHING else (held,)), *rest, *items]))
+        except BaseException:
+            self._drop()
+            raise
+        finally:
+            self._emitting = False
+        if not self.stopped and (self._late or self._end is not None):
+            self._emit_turn_by_turn(iter(self._take_late()))
+
+    def _pass_on(self, items: Iterator[OutT]) -> None:
+        for item in items:
             self._on_next(item)
             if self.stopped:
+                self._count_discarded(items)
                 return
 
     def _park(self, held: OutT, rest: Iterator[OutT]) -> None:
-        if self._late is not None:
-            rest, self._late = chain(rest, self._late), None
+        if self._late:
+            rest = iter([*rest, *self._take_late()])
         self._held, self._rest, self._parked = held, rest, True
         self._demand.park(self)
 
@@ -184,10 +220,12 @@ class Stage(Generic[InT, OutT]):
         self._emitting = True
         try:
             if held is _NOTHING:
-                rest = chain(self.due(), rest)
+                rest = iter([*self.due(), *rest])
             else:
                 self._on_next(held)
-            if not self.stopped:
+            if self.stopped:
+                self._count_discarded(rest)
+            else:
                 self._emit_turn_by_turn(rest)
         except Exception as error:
             self.fail(error)
@@ -203,12 +241,10 @@ class Stage(Generic[InT, OutT]):
 
     def fail(self, error: Exception) -> None:
         """What a root does with what its `on_next` raised: stop, let upstream go, say it downstream once."""
+        observer = self._observer
         self._end = error
-        self._drop()
-        try:
-            self._deliver_end()
-        except Exception as second:
-            report_exception("an observer raised from on_error", second)
+        self._stop()
+        send_error(observer, error)
 
     def _deliver_end(self) -> None:
         observer, end = self._observer, self._end
@@ -225,8 +261,13 @@ class Stage(Generic[InT, OutT]):
         """`Cancelled` overtakes: drop what is held, pass it on without asking, complete (rule 13)."""
         observer, on_next = self._observer, self._on_next
         self._stop()
-        if observer is not None:
+        if observer is None:
+            return
+        try:
             on_next(event)
+        except Exception as error:  # upstream is gone, and with it the root that would say this
+            send_error(observer, error)
+        else:
             observer.on_completed()
 
     # The end ---------------------------------------------------------------------------------------------------------
@@ -251,11 +292,15 @@ class Stage(Generic[InT, OutT]):
             upstream.dispose()
 
     def _drop(self) -> None:
-        self._late = None
+        self._count_discarded(iter(self._take_late()))
         if self._parked:
             self._demand.unpark(self)
             held, rest = self._take_pending()
-            self._flow.scope.discarded += (held is not _NOTHING) + sum(1 for _ in rest)
+            self._flow.scope.discarded += held is not _NOTHING
+            self._count_discarded(rest)
+
+    def _count_discarded(self, rest: Iterator[OutT]) -> None:
+        self._flow.scope.discarded += length_hint(rest)  # what is made only when asked for was not held
 
     def connect(self, source: Observable[InT]) -> abc.DisposableBase:
         """Subscribe to `source`. Returns the handle that disposes stage and source."""

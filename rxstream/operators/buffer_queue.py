@@ -7,16 +7,17 @@ It knows nothing of demand: `put` says what became of an event by the queue's ow
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, Generic, TypeVar, cast
 
-from rxstream.errors import BufferOverflow, PolicyError, StreamError
+from rxstream.errors import BufferOverflow, PolicyError
 from rxstream.events import DROPPABLE_EVENTS, Cancelled, TextDelta, Violation
 from rxstream.operators import overflow
+from rxstream.operators.buffer_stats import Pauses
 from rxstream.operators.event_size import ENVELOPE_BYTES, event_bytes, split_event, utf8_bytes
 
-__all__ = ("MIN_BYTES", "BufferQueue", "BufferStats")
+__all__ = ("MIN_BYTES", "BufferQueue")
 
 T = TypeVar("T")
 
@@ -24,100 +25,6 @@ MIN_BYTES: Final = ENVELOPE_BYTES + 4
 """The smallest byte bound: an envelope and one character of any kind."""
 
 LOST: Final = "events were dropped by the overflow policy"
-
-
-class BufferStats:
-    """A view on one subscription's buffer: pass it as `bounded_buffer(stats=...)` and read it at any time."""
-
-    __slots__ = ("_queue",)
-
-    def __init__(self) -> None:
-        self._queue: BufferQueue[Any] | None = None
-
-    def show(self, queue: BufferQueue[Any]) -> None:
-        """Show this queue from now on; the buffer calls it at each subscribe."""
-        self._queue = queue
-
-    def _read(self, name: str) -> Any:
-        return getattr(self._queue, name) if self._queue is not None else 0
-
-    @property
-    def buffered_events(self) -> int:
-        """Events that wait now."""
-        return 0 if self._queue is None else len(self._queue.events)
-
-    @property
-    def buffered_bytes(self) -> int:
-        """Bytes they count."""
-        return int(self._read("bytes"))
-
-    @property
-    def held_bytes(self) -> int:
-        """Bytes in the one-event slot beside the queue."""
-        return int(self._read("held_bytes"))
-
-    @property
-    def peak_events(self) -> int:
-        """The most events that ever waited."""
-        return int(self._read("peak_events"))
-
-    @property
-    def peak_bytes(self) -> int:
-        """The most bytes they ever counted."""
-        return int(self._read("peak_bytes"))
-
-    @property
-    def dropped(self) -> int:
-        """Events that the policy dropped."""
-        return int(self._read("dropped"))
-
-    @property
-    def discarded(self) -> int:
-        """Events that waited when the stream was cancelled or disposed."""
-        return int(self._read("discarded"))
-
-    @property
-    def paused_seconds(self) -> float:
-        """How long upstream has been paused in all, the running pause included."""
-        return 0.0 if self._queue is None else self._queue.pauses.total()
-
-    @property
-    def is_paused(self) -> bool:
-        """Whether upstream is paused now."""
-        return self._queue is not None and self._queue.pauses.is_running
-
-    def __repr__(self) -> str:
-        return (
-            f"BufferStats(buffered_events={self.buffered_events}, buffered_bytes={self.buffered_bytes}, "
-            f"held_bytes={self.held_bytes}, peak_events={self.peak_events}, peak_bytes={self.peak_bytes}, "
-            f"dropped={self.dropped}, discarded={self.discarded}, paused_seconds={self.paused_seconds:.3f})"
-        )
-
-
-class Pauses:
-    """How long upstream has been paused, on the clock of its flow."""
-
-    __slots__ = ("_clock", "_since", "_sum")
-
-    def __init__(self) -> None:
-        self._sum = 0.0
-        self._since: float | None = None
-        self._clock: Any = None
-
-    @property
-    def is_running(self) -> bool:
-        return self._since is not None
-
-    def begin(self, clock: Any) -> None:
-        self._clock = clock
-        self._since = clock()
-
-    def end(self) -> None:
-        self._sum = self.total()
-        self._since = None
-
-    def total(self) -> float:
-        return self._sum if self._since is None else self._sum + self._clock() - self._since
 
 
 class BufferQueue(Generic[T]):
@@ -160,7 +67,7 @@ class BufferQueue(Generic[T]):
         self.held_bytes = 0
         self.peak_events = self.peak_bytes = self.dropped = self.discarded = 0
         self.pauses = Pauses()
-        self.failure: StreamError | None = None
+        self.failure: Exception | None = None
         """The error that ends the stream after what waits."""
         self.cancelled: Cancelled | None = None
         """What overtook everything: nothing else waits then."""
@@ -244,26 +151,36 @@ class BufferQueue(Generic[T]):
 
     def _put_slowly(self, event: T, size: int) -> None:
         if size <= self._max_bytes:
-            self._place(event, size, iter(()), is_first=True)
+            self._place(event, size, iter(()), left=size, is_first=True)
             return
         pieces = split_event(event, self._max_bytes)
-        is_first = True
+        is_first, left = True, size
         for piece in pieces:
             piece_size = event_bytes(piece)
             if piece_size > self._max_bytes:
                 self._overflow(f"one event of {piece_size} bytes is over max_bytes={self._max_bytes}", "max_bytes")
             else:
-                self._place(piece, piece_size, pieces, is_first=is_first)
+                self._place(piece, piece_size, pieces, left=left, is_first=is_first)
             if self.failure is not None or self._held is not None or self.cancelled is not None:
                 return
-            is_first = False
+            is_first, left = False, left - piece_size + ENVELOPE_BYTES
 
-    def _place(self, event: T, size: int, rest: Iterator[T], *, is_first: bool) -> None:
-        """Append, or ask the policy until there is an answer that needs no second question."""
+    def _place(self, event: T, size: int, rest: Iterator[T], *, left: int, is_first: bool) -> None:
+        """Append, or ask the policy until there is an answer that needs no second question.
+
+        `left` is the size of `event` and of the pieces of it in `rest`, together.
+        """
         while self._held is not None or not self._fits(size):
-            decision = self._ask(event)
-            if self._carry_out(decision, event, size, rest, is_first=is_first):
+            try:
+                decision = self._ask(event)
+                is_settled = self._carry_out(decision, event, size, rest, left=left, is_first=is_first)
+            except Exception as error:  # the policy is the user's: what it raises ends the stream
+                self._fail(error)
                 return
+            if is_settled:
+                return
+            if self._held is not None:
+                self._move_held()  # the decision made room, and the slot's event came first
         self._append(event, size)
 
     def _fits(self, size: int) -> bool:
@@ -282,7 +199,7 @@ class BufferQueue(Generic[T]):
         event, size, rest = self._held
         while self._fits(size):
             self._append(event, size)
-            self.held_bytes -= size
+            self.held_bytes -= size - ENVELOPE_BYTES  # what is left of it has an envelope too
             following = next(rest, None)
             if following is None:
                 self._held, self.held_bytes = None, 0
@@ -299,16 +216,24 @@ class BufferQueue(Generic[T]):
             self._max_events,
             self._max_bytes,
             self.events[0] if self.events else None,  # type: ignore[arg-type]  # policies are written for events
-            self.events,  # type: ignore[arg-type]  # likewise
+            self._in_order(),
         )
         decision: Any = self._policy.decide(state, event)
         return getattr(self._policy, "without_answer", None) if decision is None else decision
 
-    def _carry_out(self, decision: Any, event: T, size: int, rest: Iterator[T], *, is_first: bool) -> bool:
+    def _in_order(self) -> Sequence[Any]:
+        """What waits as it will be taken, the loss in its place."""
+        if self._loss is None:
+            return self.events
+        events: list[Any] = list(self.events)
+        events.insert(self._loss_after, self._loss)
+        return events
+
+    def _carry_out(self, decision: Any, event: T, size: int, rest: Iterator[T], *, left: int, is_first: bool) -> bool:
         """Do what was decided. Returns False where the event may fit now and must be looked at again."""
         match decision:
             case overflow.Pause():
-                self._hold(event, size, rest, is_first=is_first)
+                self._hold(event, size, rest, left=left, is_first=is_first)
             case overflow.DropNew():
                 self._drop_new(event)
             case overflow.DropOldest(n):
@@ -318,8 +243,9 @@ class BufferQueue(Generic[T]):
             case overflow.Coalesce():
                 return self._coalesce()
             case overflow.Replace(events):
-                self._replace(tuple(events))  # type: ignore[arg-type]  # policies are written for events
+                self._replace(event, tuple(events))
             case overflow.Cancel(cause):
+                self.discarded += 1
                 self.cancel(Cancelled(cause, "the buffer was full"))
             case overflow.Fail(error):
                 self._fail(error)
@@ -327,12 +253,12 @@ class BufferQueue(Generic[T]):
                 self._break(f"the overflow policy gave no decision but {type(decision).__name__}")
         return True
 
-    def _hold(self, event: T, size: int, rest: Iterator[T], *, is_first: bool) -> None:
+    def _hold(self, event: T, size: int, rest: Iterator[T], *, left: int, is_first: bool) -> None:
         was_paused = self._pauses_when_full and is_first and len(self.events) >= self._max_events
         if self._held is not None or was_paused:
             self._overflow("upstream went on while the buffer was full: it cannot pause", "max_events")
             return
-        self._held, self.held_bytes = (event, size, rest), size
+        self._held, self.held_bytes = (event, size, rest), left
 
     def _drop_new(self, event: T) -> None:
         if isinstance(event, DROPPABLE_EVENTS):
@@ -388,22 +314,11 @@ class BufferQueue(Generic[T]):
 
     def _coalesce(self) -> bool:
         """Join what can be joined. Asked again afterwards: a policy that goes on asking for it pauses instead."""
-        joined: list[Any] = []
-        runs: list[list[str]] = []
-        for event in self.events:
-            if joined and overflow.can_join(joined[-1], event):
-                runs[-1].append(event.text)  # type: ignore[attr-defined]  # can_join: both are text
-            else:
-                joined.append(event)
-                runs.append([getattr(event, "text", "")])
-        if len(joined) == len(self.events):
+        runs = self._joinable_runs()
+        if len(runs) == len(self.events):
             self._overflow("the overflow policy asked to coalesce, and nothing can be joined", "max_events")
             return True
-        merged = [
-            event if len(run) == 1 else replace(event, text="".join(run))
-            for event, run in zip(joined, runs, strict=True)
-        ]
-        self._loss_after = min(self._loss_after, len(merged))
+        merged = [run[0] if len(run) == 1 else replace(run[0], text="".join(e.text for e in run)) for run in runs]
         self.events.clear()
         self.events.extend(merged)
         self._sizes.clear()
@@ -411,13 +326,34 @@ class BufferQueue(Generic[T]):
         self.bytes = sum(self._sizes)
         return False
 
-    def _replace(self, events: tuple[T, ...]) -> None:
-        for event in events:
-            size = event_bytes(event)
-            if not self._fits(size):
+    def _joinable_runs(self) -> list[list[Any]]:
+        """What waits, cut where two neighbours cannot be joined; the loss stands between two, and keeps its place."""
+        runs: list[list[Any]] = []
+        loss_at = self._loss_after if self._loss is not None else -1
+        for index, event in enumerate(self.events):
+            if index == loss_at:
+                self._loss_after = len(runs)
+            if runs and index != loss_at and overflow.can_join(runs[-1][-1], event):
+                runs[-1].append(event)
+            else:
+                runs.append([event])
+        if loss_at >= len(self.events):
+            self._loss_after = len(runs)
+        return runs
+
+    def _replace(self, event: T, events: tuple[Any, ...]) -> None:
+        if not events:
+            self._drop_new(event)
+            return
+        if not isinstance(event, DROPPABLE_EVENTS) and event not in events:
+            self._break(f"the overflow policy replaced {type(event).__name__}, which must not be dropped")
+            return
+        for substitute in events:
+            size = event_bytes(substitute)
+            if self._held is not None or not self._fits(size):
                 self._overflow("what the overflow policy put in place does not fit", "max_bytes")
                 return
-            self._append(event, size)
+            self._append(substitute, size)
 
     def cancel(self, event: Cancelled) -> None:
         """Discard what waits: `event` overtakes it, and is all that is left to take."""
@@ -425,7 +361,7 @@ class BufferQueue(Generic[T]):
         self.cancelled = event
         self._append(cast(Any, event), ENVELOPE_BYTES)
 
-    def _fail(self, error: StreamError | None) -> None:
+    def _fail(self, error: Exception | None) -> None:
         if error is None:
             self._overflow("an event does not fit and the policy fails", "max_events")
         else:

@@ -10,7 +10,7 @@ from reactivex import Observable, abc
 from rxstream.events import Cancelled
 from rxstream.flow.demand import Demand
 from rxstream.flow.scheduler import FlowScheduler
-from rxstream.flow.scope import report_exception
+from rxstream.flow.scope import send_error
 from rxstream.operators.buffer_queue import BufferQueue
 
 __all__ = ("BufferSubscription", "PulledBuffer")
@@ -60,7 +60,9 @@ class _Buffer(Generic[T]):
         queue = self._queue
         if queue.failure is not None or queue.cancelled is not None:
             self._end = queue.failure or _COMPLETED
+            self._end_pause()
             self._let_upstream_go()
+            self._up.release()  # now, not when what waits was taken: others may share what it paced
         elif queue.is_blocked and not self._is_paused:
             self._pause()
 
@@ -73,6 +75,7 @@ class _Buffer(Generic[T]):
     def _finish(self, end: object) -> None:
         if not self.stopped and self._end is None:
             self._end = end
+            self._end_pause()
             self._arrived()
 
     def _arrived(self) -> None:
@@ -90,10 +93,15 @@ class _Buffer(Generic[T]):
         """The next event; upstream goes on where that brings the queue to low water."""
         event = self._queue.take()
         if self._is_paused and self._queue.is_low:
-            self._is_paused = False
-            self._queue.pauses.end()
+            self._end_pause()
             self._up.open()
         return event
+
+    def _end_pause(self) -> None:
+        """Upstream goes on, or has ended: from now on it is not paused."""
+        if self._is_paused:
+            self._is_paused = False
+            self._queue.pauses.end()
 
     # The end ---------------------------------------------------------------------------------------------------------
 
@@ -104,9 +112,7 @@ class _Buffer(Generic[T]):
         self.stopped = True
         self._queue.clear()
         self._let_go()
-        if self._is_paused:
-            self._is_paused = False
-            self._queue.pauses.end()
+        self._end_pause()
         self._let_upstream_go()
         self._up.release()
 
@@ -163,8 +169,7 @@ class BufferSubscription(_Buffer[T]):
             if queue.cancelled is not None:
                 event = queue.take()
                 self.dispose()
-                on_next(event)
-                observer.on_completed()
+                self._deliver_cancelled(observer, event)
                 return
             if not queue.has_item:
                 break
@@ -183,14 +188,18 @@ class BufferSubscription(_Buffer[T]):
         else:
             observer.on_error(cast(Exception, self._end))
 
+    def _deliver_cancelled(self, observer: abc.ObserverBase[T], event: T) -> None:
+        try:
+            observer.on_next(event)
+        except Exception as error:
+            send_error(observer, error)
+        else:
+            observer.on_completed()
+
     def _fail(self, error: Exception) -> None:
         observer = self._observer
         self.dispose()
-        try:
-            if observer is not None:
-                observer.on_error(error)
-        except Exception as second:
-            report_exception("an observer raised from on_error", second)
+        send_error(observer, error)
 
     def _unpark(self) -> None:
         if self._parked:

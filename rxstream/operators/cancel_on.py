@@ -11,6 +11,7 @@ from reactivex.disposable import Disposable
 from rxstream.cancellation import Cancellation
 from rxstream.events import Cancelled
 from rxstream.flow.scheduler import Cancellable, FlowScheduler
+from rxstream.flow.scope import send_error
 
 __all__ = ("cancel_on",)
 
@@ -111,8 +112,12 @@ class _CancelOn:
         observer = self._observer
         if observer is not None:
             self.dispose()
-            observer.on_next(self._event)
-            observer.on_completed()
+            try:
+                observer.on_next(self._event)
+            except Exception as error:  # upstream is gone, and with it the root that would say this
+                send_error(observer, error)
+            else:
+                observer.on_completed()
 
     def dispose(self) -> None:
         """Leave the cancellation, let upstream go."""

@@ -48,7 +48,7 @@ class BufferState:
         max_events: the bound on events.
         max_bytes: the bound on bytes.
         oldest: the event that would leave next; None where nothing waits.
-        queued: what waits, oldest first, to look at and not to keep.
+        queued: what waits, oldest first, to look at and not to keep; a `Violation("dropped", n)` that waits is in it.
     """
 
     events: int
@@ -100,7 +100,10 @@ class Coalesce:
 
 @dataclass(slots=True, frozen=True)
 class Replace:
-    """Put these in place of the event that does not fit; each must fit, or the stream fails."""
+    """Put these in place of the event that does not fit; each must fit, or the stream fails.
+
+    An event that must not be dropped has to be among them. No events at all is `DropNew`.
+    """
 
     events: Sequence[Event]
 

@@ -9,7 +9,7 @@ from reactivex import abc
 
 from rxstream.errors import StreamError
 from rxstream.flow.scheduler import FlowScheduler
-from rxstream.flow.scope import report_exception
+from rxstream.flow.scope import report_exception, send_error
 
 __all__ = ("END", "Reader")
 
@@ -174,7 +174,12 @@ class Reader(Generic[T]):
         try:
             observer.on_next(item)
         except Exception as error:
-            self._end(error)
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        observer = self._observer
+        self._stop()
+        send_error(observer, error)
 
     def _end(self, error: Exception | None) -> None:
         observer = self._observer

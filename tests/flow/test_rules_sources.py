@@ -1,0 +1,339 @@
+"""Sources: rules 7, 8 and 19 of `rxstream.flow`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from itertools import count, repeat
+from typing import Any
+
+import pytest
+import reactivex as rx
+from reactivex import Observable
+from reactivex import operators as rx_ops
+
+from rxstream.consume.iterate import iterate
+from rxstream.flow import Demand, Scope
+from rxstream.operators.bounded_buffer import bounded_buffer
+from rxstream.sources import from_aiter, from_iterable
+from rxstream.testing.leaks import settle
+from rxstream.testing.virtual_time import run_virtual
+from tests.flow.kit import (
+    Boundary,
+    MakeSource,
+    async_source,
+    every_source,
+    expand,
+    slow_source,
+    sync_source,
+    times,
+    told_async,
+    until,
+)
+
+# Rule 7: a source waits before it reads and before it emits ----------------------------------------------------------
+
+
+@every_source
+def test_a_source_reads_one_item_for_one_pull(make: MakeSource) -> None:
+    async def main() -> None:
+        reads: list[int] = []
+        async with iterate(make(range(9), reads)) as stream:
+            for n in range(5):
+                assert await anext(stream) == n
+                await asyncio.sleep(1)
+                assert reads == list(range(n + 1))
+
+    run_virtual(main())
+
+
+@every_source
+def test_nothing_is_read_while_a_stage_is_parked(make: MakeSource) -> None:
+    async def main() -> None:
+        reads: list[int] = []
+        async with iterate(make(range(9), reads).pipe(times(4))) as stream:
+            for n in range(4):
+                assert await anext(stream) == (0, n)
+                await asyncio.sleep(1)
+                assert reads == [0]
+            assert await anext(stream) == (1, 0)
+            assert reads == [0, 1]
+
+    run_virtual(main())
+
+
+def test_a_source_holds_one_item_when_the_gate_closes_during_its_read_and_reads_no_other() -> None:
+    async def main() -> None:
+        reads: list[int] = []
+        async with iterate(slow_source(range(9), reads)) as stream:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(stream), 0.005)
+            await asyncio.sleep(1)
+            assert reads == [0]
+            assert await anext(stream) == 0
+            assert await anext(stream) == 1
+
+    run_virtual(main())
+
+
+def test_each_of_several_sources_holds_at_most_one_item() -> None:
+    async def main() -> None:
+        reads: list[list[int]] = [[] for _ in range(5)]
+        merged = rx.merge(*(slow_source(count(), read) for read in reads))
+        async with iterate(merged) as stream:
+            for taken in range(1, 40):
+                await anext(stream)
+                await asyncio.sleep(0.5)
+                assert sum(map(len, reads)) <= taken + len(reads)
+
+    run_virtual(main())
+
+
+# Rule 8: who waits longest goes first, and nobody starves ------------------------------------------------------------
+
+
+def test_waiting_sources_are_woken_first_come_first_served_and_one_at_a_time() -> None:
+    async def main() -> list[str]:
+        demand = Demand(Scope(), is_open=False)
+        log: list[str] = []
+
+        async def source(name: str) -> None:
+            await demand.ready()
+            log.append(name)
+            demand.close()
+
+        tasks = [asyncio.ensure_future(source(name)) for name in "abc"]
+        await settle()
+        for n in range(3):
+            demand.open()
+            await settle()
+            assert len(log) == n + 1
+        await asyncio.gather(*tasks)
+        return log
+
+    assert run_virtual(main()) == ["a", "b", "c"]
+
+
+def test_a_source_that_is_woken_and_finds_the_gate_closed_again_returns_to_the_head() -> None:
+    async def main() -> list[str]:
+        demand = Demand(Scope(), is_open=False)
+        log: list[str] = []
+
+        async def source(name: str) -> None:
+            await demand.ready()
+            log.append(name)
+            demand.close()
+
+        tasks = [asyncio.ensure_future(source(name)) for name in "abc"]
+        await settle()
+        for _ in range(3):  # open and closed again before the woken task has run
+            demand.open()
+            demand.close()
+            await settle()
+        assert log == []
+        for _ in tasks:
+            demand.open()
+            await settle()
+        return log
+
+    assert run_virtual(main()) == ["a", "b", "c"]
+
+
+def test_a_source_that_goes_on_to_read_lets_the_next_one_read_too() -> None:
+    async def main() -> list[list[int]]:
+        reads: list[list[int]] = [[], [], []]
+        slow = [from_aiter(told_async(count(), read, waits=[0.0])) for read in reads]
+        endless: list[Observable[int]] = []
+
+        async def never() -> AsyncIterator[int]:
+            await asyncio.Event().wait()
+            yield 0
+
+        endless.append(from_aiter(never()))
+        async with iterate(rx.merge(*endless, *slow)) as stream:  # the first one in the queue never has an item
+            for _ in range(30):
+                await anext(stream)
+        return reads
+
+    assert all(len(read) >= 8 for read in run_virtual(main()))
+
+
+def _endless(make: MakeSource, name: str) -> Observable[str]:
+    return make(repeat(name), [])
+
+
+def _lagging(name: str) -> Observable[str]:
+    return from_aiter(told_async(repeat(name), [], waits=repeat(0.0)))
+
+
+@pytest.mark.parametrize("buffer", [None, 1, 16])
+@pytest.mark.parametrize("make", [sync_source, async_source, slow_source])
+def test_two_merged_endless_sources_share_the_consumer(make: MakeSource, buffer: int | None) -> None:
+    async def main() -> Counter[str]:
+        merged = rx.merge(_endless(make, "a"), _endless(make, "b"))
+        got: Counter[str] = Counter()
+        async with iterate(merged if buffer is None else merged.pipe(bounded_buffer(buffer))) as stream:
+            while got.total() < 200:
+                got[await anext(stream)] += 1
+        return got
+
+    assert min(run_virtual(main()).values()) >= 90
+
+
+@pytest.mark.parametrize("buffer", [None, 1, 16])
+def test_no_source_starves_beside_one_that_is_always_faster(buffer: int | None) -> None:
+    async def main() -> Counter[str]:
+        merged = rx.merge(_endless(sync_source, "s"), _endless(async_source, "a"), _lagging("l"), _lagging("m"))
+        got: Counter[str] = Counter()
+        async with iterate(merged if buffer is None else merged.pipe(bounded_buffer(buffer))) as stream:
+            while got.total() < 400:
+                got[await anext(stream)] += 1
+        return got
+
+    assert set(run_virtual(main())) == set("salm")
+
+
+def test_a_synchronous_source_gives_way_after_one_item_when_another_waits() -> None:
+    async def main() -> list[str]:
+        boundary = Boundary(rx.merge(from_iterable("aaaa"), from_iterable("bbbb")), one_by_one=False)
+        await settle()  # both wait
+        boundary.demand.open()
+        return boundary.items
+
+    assert "".join(run_virtual(main())) == "abababab"
+
+
+@pytest.mark.parametrize("make", [sync_source, async_source])
+def test_endless_sources_leave_the_loop_its_turns_so_that_a_dispose_is_heard(make: MakeSource) -> None:
+    async def main() -> int:
+        got: list[int] = []
+
+        def on_next(n: int) -> None:
+            got.append(n)
+            assert len(got) < 100_000, "the loop gets no turn"
+
+        merged = rx.merge(make(count(), []), make(count(), [])).pipe(expand(lambda n: [n]))
+        handle = merged.subscribe(on_next)
+        await settle(20)
+        handle.dispose()
+        seen = len(got)
+        await settle(20)
+        assert len(got) == seen
+        return seen
+
+    assert run_virtual(main()) > 100
+
+
+def test_a_consumer_that_pulls_without_waiting_leaves_the_loop_its_turns() -> None:
+    async def main() -> int:
+        turns = 0
+
+        async def tick() -> None:
+            nonlocal turns
+            while True:
+                await asyncio.sleep(0)
+                turns += 1
+
+        ticker = asyncio.ensure_future(tick())
+        async with iterate(from_iterable(range(1000))) as stream:
+            async for _ in stream:
+                pass
+        ticker.cancel()
+        return turns
+
+    assert run_virtual(main()) >= 1000 // 64
+
+
+# Rule 19: who is cancelled takes nothing with it ---------------------------------------------------------------------
+
+
+def test_a_cancelled_waiter_passes_the_wake_on() -> None:
+    async def main() -> list[str]:
+        demand = Demand(Scope(), is_open=False)
+        log: list[str] = []
+
+        async def source(name: str) -> None:
+            await demand.ready()
+            log.append(name)
+
+        first, second = (asyncio.ensure_future(source(name)) for name in "ab")
+        await settle()
+        demand.open()  # the first is woken, and cancelled before it has run
+        first.cancel()
+        await asyncio.wait([first, second])
+        assert first.cancelled()
+        return log
+
+    assert run_virtual(main()) == ["b"]
+
+
+def test_a_waiter_that_is_cancelled_while_it_waits_leaves_the_queue() -> None:
+    async def main() -> bool:
+        demand = Demand(Scope(), is_open=False)
+        task = asyncio.ensure_future(demand.ready())
+        await settle()
+        assert demand.has_waiting
+        task.cancel()
+        await asyncio.wait([task])
+        return demand.has_waiting
+
+    assert run_virtual(main()) is False
+
+
+@every_source
+def test_a_cancelled_pull_loses_nothing(make: MakeSource) -> None:
+    async def main() -> list[Any]:
+        got: list[Any] = []
+        async with iterate(make(range(20), []).pipe(times(2))) as stream:
+            for n in count():
+                pull = asyncio.ensure_future(anext(stream))
+                for _ in range(n % 7):  # cancelled after each number of turns
+                    await asyncio.sleep(0)
+                pull.cancel()
+                await asyncio.wait([pull])
+                if not pull.cancelled():
+                    if isinstance(pull.exception(), StopAsyncIteration):
+                        return got
+                    got.append(pull.result())
+                await asyncio.sleep(0.001)
+        raise AssertionError
+
+    assert run_virtual(main()) == [(n, index) for n in range(20) for index in range(2)]
+
+
+def test_a_cancelled_pull_closes_the_gate() -> None:
+    async def main() -> None:
+        reads: list[int] = []
+        async with iterate(slow_source(count(), reads)) as stream:
+            pull = asyncio.ensure_future(anext(stream))
+            await asyncio.sleep(0.005)
+            pull.cancel()
+            await asyncio.sleep(1)
+            assert reads == [0]
+
+    run_virtual(main())
+
+
+def test_a_second_pull_while_one_waits_is_refused() -> None:
+    async def main() -> None:
+        for middle in (rx_ops.map(lambda item: item), bounded_buffer(4)):
+            async with iterate(slow_source(range(2), []).pipe(middle)) as stream:
+                pull = asyncio.ensure_future(anext(stream))
+                await asyncio.sleep(0)
+                with pytest.raises(RuntimeError, match="one pull at a time"):
+                    await anext(stream)
+                assert await pull == 0
+                assert await anext(stream) == 1
+
+    run_virtual(main())
+
+
+def test_a_pull_that_takes_the_item_of_one_that_was_woken_does_not_strand_it() -> None:
+    async def main() -> list[Any]:
+        async with iterate(async_source(range(3), [])) as stream:
+            first = asyncio.ensure_future(anext(stream))
+            await until(lambda: len(stream._queue) == 1)
+            return [await anext(stream), await first]
+
+    assert run_virtual(main()) == [0, 1]
