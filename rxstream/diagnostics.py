@@ -6,7 +6,7 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rxstream.errors import Category, Phase, StreamError
 
@@ -81,7 +81,10 @@ class Diagnostics:
         """Take the error's detail over; the error holds nothing protected from then on."""
         detail = error.take_detail()
         correlation_id = error.public.correlation_id
-        if detail is None and correlation_id in self._records:
+        known = self._records.get(correlation_id)
+        if detail is None and known is not None:
+            if known.phase is None:  # the source keeps an error before the stage below it can tell the phase
+                self._records[correlation_id] = replace(known, phase=error.phase)
             return
         text, is_cut = self._as_text(detail)
         self._records[correlation_id] = DiagnosticRecord(

@@ -93,6 +93,8 @@ class PlainBody:
 class InflatedBody:
     """Bytes that were compressed with gzip (one member or several) or deflate (with zlib's header or without).
 
+    Where a chunk is damaged, the chunks before it have come out; of its own bytes, zlib gives out none.
+
     Args:
         max_piece_bytes: the longest piece.
         is_gzip: gzip; else deflate.

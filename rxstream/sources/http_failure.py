@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from rxstream.errors import Phase, RequestError, RetryHint, StreamError, StreamTimeoutError, TransportError
+from rxstream.providers.http_errors import error_from_response
 
 __all__ = ("describe_failure",)
 
@@ -73,6 +74,9 @@ def describe_failure(
         error.phase = error.phase or phase
         return error
     for name in (kind.__name__ for kind in type(error).__mro__):
+        if name == "HTTPStatusError":  # an event hook called `raise_for_status`; the body was not read
+            response: Any = getattr(error, "response", None)
+            return error_from_response(response.status_code, response.headers, b"", truncated=True)
         if name in CLOCKS:
             clock = CLOCKS[name]
             limit = limits_seconds.get(clock)

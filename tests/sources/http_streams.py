@@ -13,7 +13,7 @@ import pytest
 from rxstream.consume.iterate import iterate
 from rxstream.errors import StreamError
 from rxstream.sources import http_stream
-from rxstream.testing import ScriptedProvider, assert_no_leaks
+from rxstream.testing import ScriptedProvider, assert_no_leaks, settle
 from rxstream.testing.script import Script
 from tests.testing.clients import HTTP_CLIENTS, make_client
 
@@ -26,6 +26,7 @@ async def serving(http: ModuleType, script: Script, **options: Any) -> AsyncIter
     async with assert_no_leaks():
         async with ScriptedProvider(script, **options) as provider, make_client(http) as client:
             yield provider, client
+            await settle()
             assert busy_connections(client) == []
 
 
