@@ -44,7 +44,7 @@ class Extras:
 
     def offer(self, event: ProviderEvent, out: list[Event]) -> None:
         """Send `event` on where its field says something new."""
-        if not _says_something(event.data):
+        if event.data is False or not _says_something(event.data):
             return
         field = self._field(event.name, event.choice)
         if field is None:
@@ -76,7 +76,7 @@ class Extras:
 
 
 def _says_something(value: JsonValue) -> bool:
-    """Whether a value is more than null, false, empty, or an object of such values."""
+    """Whether a value is more than null, empty, or an object of such values."""
     if isinstance(value, dict):
         return any(map(_says_something, value.values()))
-    return value is not None and value is not False and value != "" and value != []
+    return value is not None and value != "" and value != []

@@ -40,7 +40,7 @@ def text(content: str, index: int = 0) -> bytes:
     return delta(content=content, index=index)
 
 
-def finish(reason: Any = "stop", index: int = 0, **top: Any) -> bytes:
+def finish(reason: Any = "stop", index: Any = 0, **top: Any) -> bytes:
     """A finish chunk, with an empty delta."""
     return choices({"index": index, "delta": {}, "finish_reason": reason}, **top)
 
@@ -51,7 +51,9 @@ def usage(prompt: int, completion: int, **more: Any) -> bytes:
     return frame(choices=[], usage=counts | more)
 
 
-def call(index: Any = None, call_id: Any = None, name: Any = None, arguments: Any = None, **more: Any) -> dict[str, Any]:
+def call(
+    index: Any = None, call_id: Any = None, name: Any = None, arguments: Any = None, **more: Any
+) -> dict[str, Any]:
     """An entry of `tool_calls`; a key that is None is left out."""
     function = {"name": name, "arguments": arguments}
     entry = {"index": index, "id": call_id, "function": {key: v for key, v in function.items() if v is not None}}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rxstream.events import (
@@ -89,11 +91,10 @@ def test_a_fragment_of_a_call_between_two_texts_parts_them() -> None:
 
 
 def test_reasoning_and_text_in_one_delta_come_in_that_order() -> None:
-    result = run(
-        delta(reasoning_content="r1"), delta(content="A", reasoning_content="r2"), text("B"), finish(), DONE
-    )
-    assert [event.text for event in result.of(ReasoningDelta, TextDelta)] == ["r1", "r2", "A", "B"]
-    assert [event.part_id for event in result.of(ReasoningDelta, TextDelta)] == ["0.0", "0.0", "0.1", "0.1"]
+    result = run(delta(reasoning_content="r1"), delta(content="A", reasoning_content="r2"), text("B"), finish(), DONE)
+    spoken = [event for event in result.events if isinstance(event, ReasoningDelta | TextDelta)]
+    assert [event.text for event in spoken] == ["r1", "r2", "A", "B"]
+    assert [event.part_id for event in spoken] == ["0.0", "0.0", "0.1", "0.1"]
 
 
 def test_text_in_the_chunk_of_a_tool_call_comes_before_it() -> None:
@@ -108,14 +109,14 @@ def test_a_refusal_is_no_text_and_makes_a_stop_a_refusal() -> None:
 
 
 def test_log_probabilities_stay_with_their_text() -> None:
-    entries = [{"token": "a", "logprob": -0.1}]
+    entries: list[Any] = [{"token": "a", "logprob": -0.1}]
     probable = {"index": 0, "delta": {"content": "a"}, "logprobs": {"content": entries, "refusal": None}}
     result = run(choices(probable), finish(), DONE)
     assert result.of(TextDelta) == [TextDelta("a", "0.0", 0, entries)]
 
 
 def test_log_probabilities_without_text_are_not_lost() -> None:
-    entries = [{"token": "", "logprob": -0.1}]
+    entries: list[Any] = [{"token": "", "logprob": -0.1}]
     probable = {"index": 0, "delta": {}, "logprobs": {"content": entries}, "finish_reason": "length"}
     refused = {"index": 0, "delta": {"refusal": "no"}, "logprobs": {"content": None, "refusal": entries}}
     result = run(text("a"), choices(refused), choices(probable), DONE)
@@ -137,7 +138,7 @@ def test_typed_parts_become_reasoning_and_text() -> None:
 
 
 def test_a_thinking_part_holds_a_list_with_references() -> None:
-    mistral = [
+    mistral: list[Any] = [
         {
             "type": "thinking",
             "thinking": [{"type": "text", "text": "ok"}, {"type": "reference", "reference_ids": [1]}],
@@ -150,13 +151,13 @@ def test_a_thinking_part_holds_a_list_with_references() -> None:
 
 
 def test_an_unknown_part_is_kept_whole() -> None:
-    part = {"type": "hologram", "beams": 3}
+    part: dict[str, Any] = {"type": "hologram", "beams": 3}
     assert run(delta(content=[part]), finish(), DONE).of(ProviderEvent) == [ProviderEvent("hologram", part)]
 
 
 def test_an_image_in_a_data_url_is_media_and_another_is_an_annotation() -> None:
     inline = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-    linked = {"type": "image_url", "image_url": {"url": "https://images.example/1.png"}}
+    linked: dict[str, Any] = {"type": "image_url", "image_url": {"url": "https://images.example/1.png"}}
     result = run(delta(content="", images=[inline, inline, linked]), finish(), DONE)
     assert result.of(MediaDelta) == [MediaDelta("image/png", "AAAA", "0.0"), MediaDelta("image/png", "AAAA", "0.1")]
     assert result.of(Annotation) == [Annotation("image_url", linked)]
@@ -171,7 +172,7 @@ def test_audio_is_media_beside_its_transcript() -> None:
 
 
 def test_citations_belong_to_the_text_they_stand_in() -> None:
-    entry = {"type": "url_citation", "url_citation": {"url": "https://example.org"}}
+    entry: dict[str, Any] = {"type": "url_citation", "url_citation": {"url": "https://example.org"}}
     result = run(text("a"), delta(content="", annotations=[entry]), finish(), DONE)
     assert result.of(Annotation) == [Annotation("url_citation", entry, "0.0")]
 
