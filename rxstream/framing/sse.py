@@ -45,7 +45,8 @@ class SSEParser:
     `feed` and `close` give every event as an `SSEFrame`. `feed_payloads` and `close_payloads` give an event of one data
     line as that line's bytes, where they say all of it: no id persists, the block has no `retry`, and its name is
     absent, `message`, or what the data itself begins with (`{"type":"NAME"`). The bytes are as sent, so they may not be
-    UTF-8; a reader replaces what is not with U+FFFD, as the frames do.
+    UTF-8; a reader replaces what is not with U+FFFD, as the frames do. The properties tell of what was read: of what
+    `feed` took in, up to where its iterator has come.
 
     Args:
         end_marker: data that is whole although it is no JSON, where the input ends behind it; None for a wire without.
@@ -177,7 +178,7 @@ class SSEParser:
             data = self._finish_event(data, payloads)
         if self._is_resting:
             payloads += self.feed_payloads(data)
-        else:
+        elif data:
             self._read_payloads(data, payloads)
         return payloads
 

@@ -98,6 +98,12 @@ class TestPayloads:
         wire = b"".join(b'event: %b\ndata: {"type":"%b","n":1}\n\n' % (name, name) for name in names)
         assert self.payloads(wire) == [b'{"type":"%b","n":1}' % name for name in names]
 
+    def test_one_name_many_times(self) -> None:
+        event = b'event: message_start\ndata: {"type":"message_start"}\n'
+        assert self.payloads((event + b"\n") * 3) == [b'{"type":"message_start"}'] * 3
+        frame = SSEFrame('{"type":"message_start"}\nx', "message_start")
+        assert self.payloads(event + b"data: x\n\n" + event + b"\n") == [frame, b'{"type":"message_start"}']
+
     @pytest.mark.parametrize(
         "data", [b"[DONE]", b'{"type":"pings"}', b'{"id":1,"type":"ping"}', b'{ "type":"ping"}', b'{"type":"pin', b""]
     )

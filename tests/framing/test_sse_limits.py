@@ -50,6 +50,9 @@ def test_an_event_of_one_line_has_room_for_exactly_the_bound() -> None:
     place, error = failing_byte(fits + b"x", limits)
     assert place == 207
     assert (error.setting, error.limit, error.value) == ("max_frame_bytes", 200, 201)
+    expected = outcome(SSEParser(limits=limits), [fits + b"x"])
+    for chunks in chunk_matrix(fits + b"x" * 500 + b"\n\n"):
+        assert outcome(SSEParser(limits=limits), chunks) == expected
 
 
 def test_each_data_line_after_the_first_counts_a_hundred_bytes() -> None:
