@@ -111,6 +111,6 @@ def test_a_recorded_stream_gives_the_same_events_in_every_cut(path: Any) -> None
     payloads, _ = payload_outcome(SSEParser(at_eof="strict"), [wire])
     assert len(payloads) == len(expected)
     assert all(map(is_same_event, payloads, expected))
-    for size in (7, 100, 1000, 16384):
+    for size in (1000, 16384) if len(wire) > 20_000 else (7, 100, 1000):
         assert payload_outcome(SSEParser(at_eof="strict"), cut(wire, size)) == (payloads, None)
         assert outcome(SSEParser(at_eof="strict"), cut(wire, size)) == (expected, None)
