@@ -18,7 +18,7 @@ from typing import Final
 
 from pydantic_core import from_json
 
-from rxstream.errors import DecodeError, LimitError, TruncatedStreamError
+from rxstream.errors import DecodeError, TruncatedStreamError
 from rxstream.events import Event, ProviderEvent, ResponseStart, Violation
 from rxstream.framing.frames import Payload, SSEFrame
 from rxstream.limits import DEFAULT_LIMITS, Limits
@@ -92,20 +92,13 @@ class AnthropicDecoder:
                     text = from_json(body[:-1])
                 except ValueError:
                     text = None
-                if text and type(text) is str:
+                if text:  # what ends with a quote and is JSON is a string
                     if (piece := blocks.piece) is not None:
                         out.append(piece(text, blocks.part_id))
                     else:
-                        self._take_input(text, out)
+                        blocks.take_input(text, out)
                     return
         self._decode_whole(payload, out)
-
-    def _take_input(self, text: str, out: list[Event]) -> None:
-        try:
-            self._blocks.take_input(text, out)
-        except LimitError:
-            self.abort(out)
-            raise
 
     def close(self, out: list[Event]) -> None:
         self.abort(out)
@@ -129,9 +122,6 @@ class AnthropicDecoder:
                 self._dispatch(event, payload, out)
         except (WrongTypeError, _WrongOrderError) as error:
             problem = str(error)
-        except LimitError:
-            self.abort(out)
-            raise
         if problem:
             raise DecodeError(problem, detail=payload_data(payload))
 

@@ -152,6 +152,11 @@ def test_json_that_is_complete_closes_no_call() -> None:
     assert calls(outcome) == [("ToolCallInvalid", "t", '{"a":1}')]
 
 
+def test_a_fault_is_told_with_the_message_it_belongs_to() -> None:
+    outcome = decode(start("a"), tool(0, "t", "{"), finish(), STOP, start("b"), tool(0, "u", "{}"), finish(), STOP)
+    assert violations(outcome) == ["invalid_tool_call"]
+
+
 def test_malformed_input_ends_only_its_own_call() -> None:
     outcome = message(tool(0, "a", '{"a": tru}'), tool(1, "b", "{}"), text(2, "on"))
     assert calls(outcome) == [("ToolCallInvalid", "a", '{"a": tru}'), ("ToolCall", "b", "{}")]
@@ -448,6 +453,13 @@ def test_a_start_on_an_open_index_cuts_what_was_there() -> None:
     assert [string for string, _ in told(outcome)] == ["a"]
 
 
+def test_a_block_whose_index_was_taken_takes_nothing_more() -> None:
+    taken = frame("content_block_start", index=0, content_block={})
+    outcome = message(begin(0, "text"), delta(0, "text_delta", text="a"), taken, delta(0, "text_delta", text="b"))
+    assert told(outcome) == [("a", "m0.b0")]
+    assert violations(outcome) == ["block_index", "block_without_type", "delta_after_stop"]
+
+
 def test_blocks_that_message_stop_finds_open_are_a_violation_and_a_cut_call() -> None:
     outcome = message(begin(0, "text", text="a"), begin(1, "tool_use", id="t", name="f"))
     (found,) = outcome.of(Violation)
@@ -549,7 +561,23 @@ def test_the_short_way_says_what_the_long_way_says(head: bytes, tail: bytes) -> 
 
 
 @pytest.mark.parametrize("head", HEADS)
-@pytest.mark.parametrize("tail", [b"", b'"', b'"a"', b'"a"}', b'"a}}', b'"a"}}}', b'"a" "b"}}', b'{"a"}}', b'"a\n"}}'])
+@pytest.mark.parametrize(
+    "tail",
+    [
+        b"",
+        b'"',
+        b'"a"',
+        b'"a"}',
+        b'"a"}]',
+        b'"a"}x',
+        b'"a"}\x0b}',
+        b'"a}}',
+        b'"a"}}}',
+        b'"a" "b"}}',
+        b'{"a"}}',
+        b'"a\n"}}',
+    ],
+)
 def test_the_short_way_accepts_nothing_that_the_long_way_refuses(head: bytes, tail: bytes) -> None:
     decoder, out = warm_decoder(head)
     with pytest.raises(DecodeError):

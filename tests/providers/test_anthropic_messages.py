@@ -265,6 +265,12 @@ def test_signs_of_life_are_no_events() -> None:
 # ---------------------------------------------------------------------- several messages
 
 
+def test_a_start_without_an_id_inside_a_message_is_a_repetition() -> None:
+    outcome = decode(start("a"), text(0, "x"), start(None), text(1, "y"), finish(), STOP)
+    assert (texts(outcome), outcome.error) == ("xy", None)
+    assert len(outcome.of(ResponseStart)) == 1
+
+
 def test_another_start_inside_a_message_is_an_error_after_what_was_open() -> None:
     outcome = decode(
         start("a"), begin(0, "tool_use", id="t", name="f"), finish("tool_use"), start("b"), text(0, "spliced"), STOP
@@ -277,9 +283,11 @@ def test_another_start_inside_a_message_is_an_error_after_what_was_open() -> Non
 def test_after_a_splice_nothing_of_the_other_message_is_added() -> None:
     decoder, out = AnthropicDecoder(), list[Event]()
     decoder.decode(b'{"type":"message_start","message":{"id":"a"}}', out)
+    decoder.decode(b'{"type":"content_block_start","index":0,"content_block":{"type":"text"}}', out)
     with pytest.raises(DecodeError):
         decoder.decode(b'{"type":"message_start","message":{"id":"b"}}', out)
-    decoder.decode(b'{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"x"}}', out)
+    decoder.decode(b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}', out)
+    decoder.decode(b'{"type":"content_block_start","index":1,"content_block":{"type":"text","text":"y"}}', out)
     decoder.decode(b'{"type":"message_stop"}', out)
     assert not any(isinstance(event, TextDelta) for event in out)
     with pytest.raises(TruncatedStreamError):
