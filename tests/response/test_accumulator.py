@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
+from pydantic import JsonValue
 
 from rxstream.errors import LimitError
 from rxstream.events import (
@@ -14,6 +18,7 @@ from rxstream.events import (
     ReasoningDelta,
     ReasoningSignature,
     RefusalDelta,
+    ResponseFinal,
     ResponseStart,
     ServerToolCall,
     ServerToolResult,
@@ -113,6 +118,20 @@ def test_a_signature_stays_with_the_call_or_the_text_that_has_its_part_id() -> N
         {"signature": "of the text"},
         {"signature": "of the call"},
     ]
+
+
+def test_a_signature_does_not_reach_back_into_another_message() -> None:
+    response = response_of(
+        start("m1"),
+        ToolCallStart("c1", "look", part_id="1"),
+        ToolCall("c1", "look", "{}", part_id="1"),
+        Finish("tool_calls", "tool_use"),
+        start("m2"),
+        ReasoningSignature("s", "1"),
+        STOP,
+    )
+    assert response.tool_calls[0].signatures == {}
+    assert response.parts[1:] == [ReasoningPart("", "1", signatures={"signature": "s"})]
 
 
 def test_media_of_two_types_are_two_parts() -> None:
@@ -298,6 +317,32 @@ def test_equal_violations_are_counted_and_the_events_are_not_touched() -> None:
     response = response_of(first, Violation("dropped", "m", 3), Violation("odd", "m"), *text("a"), STOP)
     assert response.violations == [Violation("dropped", "m", 5), Violation("odd", "m")]
     assert (first.count, response.failed_checks) == (2, [])
+
+
+def test_what_the_receiver_does_to_a_response_reaches_nothing_else() -> None:
+    events: list[Event] = [*call("c1", "f", "{}"), UsageUpdate(Usage(1)), Violation("odd", "m")]
+    accumulator = running([*events, *text("a", choice=1)])
+    expected, mine = accumulator.snapshot(), accumulator.snapshot()
+    mine.usage.input_tokens = 99
+    mine.violations[0].count = 99
+    mine.tool_calls.clear()
+    mine.parts.clear()
+    mine.annotations.append(Annotation("url", 1))
+    assert mine.choices == expected.choices
+    assert accumulator.snapshot() == expected
+
+
+def test_the_raw_final_object_is_not_kept() -> None:
+    class Raw(dict[str, JsonValue]):
+        """Something that a weak reference can follow."""
+
+    raw = Raw(text="a")
+    followed = weakref.ref(raw)
+    accumulator = running([*text("a"), ResponseFinal(raw, "a")])
+    del raw
+    gc.collect()
+    assert followed() is None
+    assert accumulator.snapshot().text == "a"
 
 
 # Limits

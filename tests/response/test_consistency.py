@@ -52,6 +52,8 @@ def test_there_are_six() -> None:
         [*text("a"), Finish("stop", 1)],
         [*text("a"), UsageUpdate(Usage(12, 291, 303, 0, 0, 290)), STOP],
         [*text("a"), UsageUpdate(Usage(2525, 9, None, 2400, 120)), STOP],
+        [*text("a"), UsageUpdate(Usage(235, 90, 325, cached_input_tokens=373)), STOP],
+        [*text("a"), UsageUpdate(Usage(43, 10, 53, reasoning_tokens=11)), STOP],
         [*text("a"), ResponseFinal(None), STOP],
         [
             *text("a"),
@@ -102,17 +104,21 @@ def test_what_a_wire_may_do_passes(events: list[Event]) -> None:
         # 4: the finish is normalized
         ([*text("a"), Finish(cast(FinishReason, "end_turn"), "end_turn")], "unnormalized_finish"),
         ([*text("a"), Finish("stop", cast(Any, ["stop"]))], "unnormalized_finish"),
+        ([*text("a"), Finish("stop", cast(Any, True))], "unnormalized_finish"),
         # 5: usage
         ([*text("a"), UsageUpdate(Usage(input_tokens=-1)), STOP], "usage_inconsistent"),
         ([*text("a"), UsageUpdate(Usage(output_tokens=cast(int, 1.5))), STOP], "usage_inconsistent"),
         ([*text("a"), UsageUpdate(Usage(5, 5, 9)), STOP], "usage_inconsistent"),
-        ([*text("a"), UsageUpdate(Usage(input_tokens=5, cached_input_tokens=6)), STOP], "usage_inconsistent"),
-        ([*text("a"), UsageUpdate(Usage(output_tokens=5, reasoning_tokens=6)), STOP], "usage_inconsistent"),
+        ([*text("a"), UsageUpdate(Usage(output_tokens=5, total_tokens=4)), STOP], "usage_inconsistent"),
         # 6: the authoritative object agrees
         ([*text("a"), ResponseFinal(None, "b"), STOP], "final_mismatch_text"),
         ([*text("a"), ResponseFinal(None, None, "no"), STOP], "final_mismatch_refusal"),
         ([ResponseFinal(None, None, None, [ToolCall("c1", "f", "{}")]), STOP], "final_mismatch_tool_calls"),
         ([*call("c1", "f", "{}"), ResponseFinal(None, None, None, []), CALLS], "final_mismatch_tool_calls"),
+        (
+            [*call("c1", "f", "{}"), ResponseFinal(None, None, None, [ToolCall("c1", "g", "{}")]), CALLS],
+            "final_mismatch_tool_calls",
+        ),
         (
             [*call("c1", "f", '{"a":1}'), ResponseFinal(None, None, None, [ToolCall("c1", "f", '{"a":2}')]), CALLS],
             "final_mismatch_tool_calls",
@@ -166,6 +172,11 @@ def test_failed_checks_stand_behind_what_the_wire_did_and_can_be_told_apart() ->
         ("duplicate_finish", 2),
     ]
     assert codes(response) == ["duplicate_finish"]
+
+
+def test_every_late_event_is_counted() -> None:
+    (late,) = response_of(*text("a"), STOP, *text("b", "c"), ReasoningDelta("d")).failed_checks
+    assert (late.code, late.count) == ("content_after_finish", 3)
 
 
 def test_a_snapshot_checks_nothing() -> None:

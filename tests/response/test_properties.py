@@ -124,10 +124,13 @@ def test_no_character_is_lost_or_added(
 
 @given(event_streams, ends)
 def test_a_tracker_judges_as_the_accumulator_does(events: list[Event], error: Exception | None) -> None:
-    tracker = Tracker()
+    tracker, accumulator = Tracker(), Accumulator()
     for event in events:
         tracker.note(event)
-    response = accumulated(events).end(error)
+        accumulator.apply(event)
+        assert tracker.unfinished == accumulator.state.unfinished
+        assert tracker.choices == accumulator.state.choices
+    response = accumulator.end(error)
     verdict, report = tracker.judge(error)
     assert response.report is not None
     assert (verdict.outcome, verdict.missing) == (response.outcome, response.report.missing)
