@@ -129,7 +129,6 @@ class TerminalSink:
         loop = asyncio.get_running_loop()
         if self._pending_chars >= MAX_PENDING_CHARS or loop.time() >= self._next_write:
             self._write()
-            self._next_write = loop.time() + self._refresh_seconds
         elif self._timer is None:
             self._timer = loop.call_at(self._next_write, self._write)
 
@@ -139,6 +138,7 @@ class TerminalSink:
             self._timer = None
         if not self._pending:
             return
+        self._next_write = asyncio.get_running_loop().time() + self._refresh_seconds
         text, self._pending, self._pending_chars = "".join(self._pending), [], 0
         self._file.write(_encodable(text, getattr(self._file, "encoding", None)))
         self._file.flush()

@@ -68,7 +68,8 @@ def test_the_end_says_the_outcome(events: list[Event], outcome: str) -> None:
         sink = Recorder()
         subscription = rxs.subscribe(rxs.from_iterable(events), sink)
         end = await subscription.end()
-        assert sink.ends == [end] and end.outcome == outcome
+        assert sink.ends == [end]
+        assert end.outcome == outcome
         if outcome == "indeterminate":
             with pytest.raises(rxs.TruncatedStreamError):
                 await subscription.result()
@@ -135,13 +136,20 @@ def test_a_sink_may_dispose_its_own_subscription() -> None:
 def test_dispose_from_another_thread() -> None:
     async def main() -> None:
         closed: list[bool] = []
-        sink = Recorder()
+        began = asyncio.Event()
+
+        async def begin() -> None:
+            began.set()
+
+        sink = Recorder(begin)
         subscription = rxs.subscribe(rxs.from_aiter(endless(closed)), sink)
+        await began.wait()
         thread = threading.Thread(target=subscription.dispose_threadsafe)
         thread.start()
         await subscription.closed()
         thread.join()
-        assert closed == [True] and sink.ends[0].outcome == "cancelled"
+        assert closed == [True]
+        assert sink.ends[0].outcome == "cancelled"
         subscription.dispose_threadsafe()
 
     run(main())
@@ -179,7 +187,8 @@ def test_an_end_that_takes_too_long_is_cut() -> None:
         sink = Endless()
         await rxs.subscribe(rxs.from_iterable(ANSWER), sink, limits=rxs.Limits(max_cleanup_seconds=2)).end()
         loop.set_exception_handler(None)
-        assert len(sink.ends) == 1 and reported == ["a sink's on_end took too long"]
+        assert len(sink.ends) == 1
+        assert reported == ["a sink's on_end took too long"]
 
     run_virtual(main())
 

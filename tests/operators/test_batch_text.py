@@ -29,7 +29,7 @@ from rxstream.events import (
 from rxstream.operators.event_size import utf8_bytes
 from rxstream.testing import run_virtual
 
-EVENTS = {
+EVENTS: dict[str | float, Any] = {
     "a": TextDelta("a"),
     "b": TextDelta("b"),
     "c": TextDelta("c"),
@@ -113,7 +113,7 @@ def test_an_error_with_nothing_pending_passes() -> None:
 
 
 def test_the_first_piece_leaves_at_once_with_leading() -> None:
-    values = {**EVENTS, "y": TextDelta("bc")}
+    values: dict[str | float, Any] = {**EVENTS, "y": TextDelta("bc")}
     with marbles_testing() as (start, cold, _, exp):
         source = cold("--a-b-c------a--|", values, None).pipe(ops.batch_text(max_wait_seconds=5, leading=True))
         assert start(source) == exp("--a----y-----a--|", values, None)
@@ -154,7 +154,12 @@ def test_parts_and_choices_are_never_joined() -> None:
 
     async def main() -> None:
         joined = await batches(events)
-        assert joined == [TextDelta("ab", "p1"), TextDelta("c", "p2"), TextDelta("d", "p2", 1), RefusalDelta("e", "p2", 1)]
+        assert joined == [
+            TextDelta("ab", "p1"),
+            TextDelta("c", "p2"),
+            TextDelta("d", "p2", 1),
+            RefusalDelta("e", "p2", 1),
+        ]
 
     run_virtual(main())
 
@@ -254,8 +259,8 @@ pieces = st.one_of(
 )
 
 
-def joined(events: Sequence[Event]) -> list[tuple[Any, ...]]:
-    """Runs of adjacent text of one kind, part and choice as one text; every other event as it is. Empty text is none."""
+def joined(events: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Runs of adjacent text of one kind, part and choice as one text; any other event as it is. Empty text is none."""
     kept = [event for event in events if getattr(event, "text", "?")]
     runs = groupby(kept, lambda e: (type(e), e.part_id, e.choice) if hasattr(e, "text") else (id(e),))
     return [(*key, "".join(e.text for e in run)) if len(key) == 3 else (next(run),) for key, run in runs]

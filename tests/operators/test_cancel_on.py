@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 import pytest
@@ -31,9 +31,13 @@ def test_a_cancellation_before_subscribe_never_touches_the_source() -> None:
     stop.cancel("deadline")
     touched: list[int] = []
 
+    def never_touched(_: object) -> rx.Observable[Any]:
+        touched.append(1)
+        return rx.never()
+
     async def main() -> None:
-        source = rx.defer(lambda _: touched.append(1) or rx.never())  # type: ignore[func-returns-value]
-        assert [event async for event in rxs.iterate(source.pipe(ops.cancel_on(stop)))] == [Cancelled("deadline")]
+        stream = rxs.iterate(rx.defer(never_touched).pipe(ops.cancel_on(stop)))
+        assert [event async for event in stream] == [Cancelled("deadline")]
         assert touched == []
 
     run_virtual(main())
@@ -111,7 +115,8 @@ def test_a_full_buffer_is_discarded_and_counted() -> None:
     stop, stats = rxs.Cancellation(), ops.BufferStats()
 
     async def main() -> None:
-        events = rxs.from_iterable(range(100)).pipe(ops.cancel_on(stop), ops.bounded_buffer(10, stats=stats))
+        items: Iterable[Any] = range(100)
+        events = rxs.from_iterable(items).pipe(ops.cancel_on(stop), ops.bounded_buffer(10, stats=stats))
         stream = rxs.iterate(events)
         assert await anext(stream) == 0
         await asyncio.sleep(1)

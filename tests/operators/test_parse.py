@@ -51,7 +51,7 @@ def test_the_fused_stage_gives_what_the_two_stages_give(wire: str) -> None:
         whole, error = await read([body], ops.parse(wire))
         assert error is None
         assert "".join(event.text for event in whole if isinstance(event, TextDelta)) == "Hello 你🎉!"
-        assert [event for event in whole if isinstance(event, ToolCall)][0].parsed == {"a": [1, 2, {"b": "c"}]}
+        assert next(event for event in whole if isinstance(event, ToolCall)).parsed == {"a": [1, 2, {"b": "c"}]}
         for size in (1, 2, 3, 7, 64):
             assert await read(cut(body, size), ops.parse(wire)) == (whole, None)
             assert await read(cut(body, size), ops.frame("sse"), ops.decode(wire)) == (whole, None)
@@ -63,7 +63,9 @@ def test_demand_stops_inside_a_chunk() -> None:
     passed: list[Event] = []
 
     async def main() -> None:
-        events = rxs.from_chunks([chat("a") * 50 + STOP]).pipe(ops.parse("openai-chat"), rx_ops.do_action(passed.append))
+        events = rxs.from_chunks([chat("a") * 50 + STOP]).pipe(
+            ops.parse("openai-chat"), rx_ops.do_action(passed.append)
+        )
         stream = rxs.iterate(events)
         for pulls in range(1, 20):
             await anext(stream)
@@ -86,8 +88,10 @@ def test_what_came_before_a_bad_frame_is_delivered_and_the_frame_is_kept_apart()
         assert (error.public.category, error.phase) == ("protocol", "mid_stream")
         assert "secret" not in str(error) + repr(error)
         record = diagnostics.get(error.public.correlation_id)
-        assert record is not None and record.detail == "{broken secret"
-        assert error.__cause__ is None and error.__context__ is None
+        assert record is not None
+        assert record.detail == "{broken secret"
+        assert error.__cause__ is None
+        assert error.__context__ is None
 
     run(main())
 
@@ -98,7 +102,9 @@ def test_a_bad_frame_can_be_an_event_and_the_stream_goes_on() -> None:
         events, error = await read(chunks, ops.parse("openai-chat", on_bad_frame="event"))
         assert error is None
         bad = next(event for event in events if isinstance(event, ProviderEvent))
-        assert bad.name == "bad_frame" and isinstance(bad.data, dict) and bad.data["frame"] == "nonsense"
+        assert bad.name == "bad_frame"
+        assert isinstance(bad.data, dict)
+        assert bad.data["frame"] == "nonsense"
         assert [event.text for event in events if isinstance(event, TextDelta)] == ["a", "b"]
         assert isinstance(events[-1], Finish)
 
@@ -121,7 +127,8 @@ def test_bytes_that_end_inside_a_frame_are_indeterminate(operators: tuple[Any, .
     async def main() -> None:
         response = await rxs.collect(rxs.from_chunks([chat("a") + b'data: {"cho']).pipe(*operators))
         assert (response.outcome, response.text) == ("indeterminate", "a")
-        assert response.report is not None and response.report.last_sequence >= 1
+        assert response.report is not None
+        assert response.report.last_sequence >= 1
 
     run(main())
 
@@ -141,7 +148,8 @@ def test_a_body_in_place_of_a_stream_is_its_error(body: bytes, kind: type, categ
         for size in (1, 7, 1024):
             events, error = await read(cut(body, size), ops.parse("openai-chat"))
             assert not [event for event in events if not isinstance(event, ResponseStart)]
-            assert isinstance(error, kind) and isinstance(error, rxs.StreamError)
+            assert isinstance(error, kind)
+            assert isinstance(error, rxs.StreamError)
             assert category is None or error.public.category == category
             assert error.phase in ("before_stream", "before_content")
 
@@ -184,7 +192,8 @@ def test_a_frame_over_its_limit_fails_after_what_came_before() -> None:
             events, error = await read(cut(chat("a") + chat("b" * 500), size), ops.parse("openai-chat", limits=limits))
             assert [event.text for event in events if isinstance(event, TextDelta)] == ["a"]
             assert isinstance(error, rxs.FrameTooLargeError)
-            assert "400" in str(error) and "max_" in str(error)
+            assert "400" in str(error)
+            assert "max_" in str(error)
 
     run(main())
 
