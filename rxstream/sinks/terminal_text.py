@@ -20,12 +20,13 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 _SEQUENCE: Final = re.compile(
     r"""(?x)
-      (?: \x1b\[ | \x9b ) [0-?]* [\ -/]* [@-~]                        # CSI: parameters, intermediates, final
-    | (?: \x1b[\]PX^_] | [\x90\x98\x9d-\x9f] ) [^\x07\x1b\x9c]*     # OSC, DCS, SOS, PM, APC: a string, and its end,
-      (?: \x07 | \x9c | \x1b\\ | (?= \x1b[^\\] ) )                  # which another escape is too
-    | \x1b (?: [\ -/]+ [0-~] | [0-OQ-WYZ\\`a-~] )                    # any other escape sequence
+      (?: \x1b\[ | \x9b ) [0-?]* [\ -/]* (?: [@-~] | (?= [\x00-\x1f\x7f-\x9f] ) )  # CSI
+    | (?: \x1b[\]PX^_] | [\x90\x98\x9d-\x9f] ) [^\x07\x1b\x9c]*                     # OSC, DCS, SOS, PM, APC: a string
+      (?: \x07 | \x9c | \x1b\\ | (?= \x1b[^\\] ) )                                  # and its end
+    | \x1b (?: [\ -/]+ [0-~] | [0-OQ-WYZ\\`a-~] | [\ -/]* (?= [\x00-\x1f\x7f-\x9f] ) )  # other
     """
 )
+"""Each also ends, unfinished, where another control character begins."""
 
 _OPEN_SEQUENCE: Final = re.compile(
     r"""(?x)
