@@ -199,9 +199,13 @@ class Demand:
             return
         self.in_turn = True
         try:
-            self.scope.run(self._run_turn, step, *args)
+            self.scope.run(step, *args)
         finally:
-            self.in_turn = False
+            try:
+                if self._parked or self._sources or self._interrupts:
+                    self.scope.run(self._drain)
+            finally:
+                self.in_turn = False
 
     def interrupt(self, step: Callable[[], None]) -> None:
         """Run `step` in a turn of its own, before anything else is emitted.
@@ -213,13 +217,6 @@ class Demand:
             return
         self._interrupts.append(step)
         self._apply()
-
-    def _run_turn(self, step: Callable[..., None], *args: object) -> None:
-        try:
-            step(*args)
-        finally:
-            if self._parked or self._sources or self._interrupts:
-                self._drain()
 
     def _settle(self) -> None:
         """Run what waits, unless a turn runs that will do so at its end."""

@@ -42,6 +42,7 @@ class Stage(Generic[InT, OutT]):
         "_flow",
         "_held",
         "_late",
+        "_link",
         "_observer",
         "_on_next",
         "_parked",
@@ -58,6 +59,7 @@ class Stage(Generic[InT, OutT]):
         self.ticket = flow.demand.take_ticket()
         self._observer: abc.ObserverBase[OutT] | None = observer
         self._on_next: Callable[[OutT], None] = observer.on_next
+        self._link: Callable[[Iterator[OutT]], None] | None = getattr(observer, "take_from", None)
         self._held: OutT = _NOTHING
         self._rest: Iterator[OutT] = iter(())
         self._parked = False
@@ -102,6 +104,14 @@ class Stage(Generic[InT, OutT]):
         if self._end is not None:
             self._let_upstream_go()
         self._emit(iter(items))
+
+    def take_from(self, items: Iterator[InT]) -> None:
+        """`on_next` for as many of `items` as demand allows; the stage above is linked, and has the same demand."""
+        on_next, demand = self.on_next, self._demand
+        for item in items:
+            on_next(item)
+            if not demand.is_open or self.stopped:
+                return
 
     def on_error(self, error: Exception) -> None:
         self._finish(error)
@@ -149,10 +159,15 @@ class Stage(Generic[InT, OutT]):
         return late
 
     def _emit_turn_by_turn(self, rest: Iterator[OutT]) -> None:
-        demand, on_next = self._demand, self._on_next
+        demand, on_next, link = self._demand, self._on_next, self._link
         self._emitting = True
         try:
             while True:
+                if link is not None and demand.is_open:
+                    link(rest)
+                    if self.stopped:
+                        self._count_discarded(rest)
+                        return
                 for item in rest:
                     if not demand.is_open:
                         self._park(item, rest)
@@ -304,8 +319,7 @@ class Stage(Generic[InT, OutT]):
 
     def connect(self, source: Observable[InT]) -> abc.DisposableBase:
         """Subscribe to `source`. Returns the handle that disposes stage and source."""
-        observer = cast(Any, self)  # Rx takes whatever has an on_next; ObserverBase has no slots
-        upstream = source.subscribe(observer, scheduler=self._flow.upward)
+        upstream = connect(source, self, self._flow)
         if self.stopped or self._end is not None:
             upstream.dispose()
         else:
@@ -319,14 +333,37 @@ def stage_operator(
     """An operator of Rx from a stage: `make` is called once a subscription, so no state is shared between two."""
 
     def operator(source: Observable[InT]) -> Observable[OutT]:
-        def subscribe(
-            observer: abc.ObserverBase[OutT], scheduler: abc.SchedulerBase | None = None
-        ) -> abc.DisposableBase:
-            return make(observer, FlowScheduler.of(scheduler)).connect(source)
-
-        return Observable(subscribe)
+        return StageObservable(source, make)
 
     return operator
+
+
+class StageObservable(Observable[OutT]):
+    """What a stage's operator returns: subscribed to like any other, or linked to by what stands directly below."""
+
+    def __init__(
+        self, source: Observable[Any], make: Callable[[abc.ObserverBase[OutT], FlowScheduler], Stage[Any, OutT]]
+    ) -> None:
+        super().__init__(self._subscribe_pushed)
+        self._source = source
+        self._make = make
+
+    def _subscribe_pushed(
+        self, observer: abc.ObserverBase[OutT], scheduler: abc.SchedulerBase | None = None
+    ) -> abc.DisposableBase:
+        return self.link(observer, FlowScheduler.of(scheduler))
+
+    def link(self, observer: abc.ObserverBase[OutT], flow: FlowScheduler) -> abc.DisposableBase:
+        """Subscribe without the observer that Rx puts in between, for one of ours, which stops by itself."""
+        return self._make(observer, flow).connect(self._source)
+
+
+def connect(source: Observable[InT], receiver: object, flow: FlowScheduler) -> abc.DisposableBase:
+    """Subscribe a stage or a buffer to what is above it; a stage directly above hands over a list in one call."""
+    observer = cast(Any, receiver)  # Rx takes whatever has an on_next; ObserverBase has no slots
+    if isinstance(source, StageObservable):
+        return source.link(observer, flow)
+    return source.subscribe(observer, scheduler=flow.upward)
 
 
 def _ignore(_: object) -> None:

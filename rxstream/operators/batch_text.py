@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from reactivex import Observable, abc
@@ -90,16 +90,30 @@ class _TextBatcher(Stage[Event, Event]):
         self._batch_bytes = 0
         self._timer: Cancellable | None = None
 
+    def take_from(self, items: Iterator[Event]) -> None:
+        demand = self._demand
+        for event in items:
+            if not self._joins(event):
+                super().on_next(event)
+                if not demand.is_open or self.stopped:
+                    return
+
     def on_next(self, event: Any) -> None:
-        if type(event) is self._kind and event.part_id == self._part_id and event.choice == self._choice:
-            text = event.text
-            size = self._batch_bytes + (len(text) if text.isascii() else utf8_bytes(text))
-            if size < self._max_bytes and self._pieces and getattr(event, "logprobs", None) is None:
-                if text:  # the common case: it belongs to the open batch and fits
-                    self._pieces.append(text)
-                    self._batch_bytes = size
-                return
-        super().on_next(event)
+        if not self._joins(event):
+            super().on_next(event)
+
+    def _joins(self, event: Any) -> bool:
+        """The common case: the event belongs to the open batch and fits. Then it is in it."""
+        if type(event) is not self._kind or event.part_id != self._part_id or event.choice != self._choice:
+            return False
+        text = event.text
+        size = self._batch_bytes + (len(text) if text.isascii() else utf8_bytes(text))
+        if size >= self._max_bytes or not self._pieces or getattr(event, "logprobs", None) is not None:
+            return False
+        if text:
+            self._pieces.append(text)
+            self._batch_bytes = size
+        return True
 
     def expand(self, event: Any) -> Iterable[Event]:
         if type(event) not in _JOINABLE or getattr(event, "logprobs", None) is not None:

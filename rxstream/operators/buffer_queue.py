@@ -149,6 +149,42 @@ class BufferQueue(Generic[T]):
             self.peak_bytes = total
         return count == max_events or total == max_bytes
 
+    def put_many(self, events: Iterator[T]) -> bool:
+        """`put` one after the other, as many as fit; the rest stays in `events`.
+
+        Returns:
+            As `put`; True as soon as there is something to look at.
+        """
+        if self._held is not None:
+            return True
+        append, append_size = self.events.append, self._sizes.append
+        count, total = len(self.events), self.bytes
+        max_events, max_bytes = self._max_events, self._max_bytes
+        for event in events:
+            if isinstance(event, TextDelta) and event.logprobs is None:
+                text = event.text
+                size = (len(text) if text.isascii() else utf8_bytes(text)) + ENVELOPE_BYTES
+            else:
+                size = event_bytes(event)
+            if count >= max_events or total + size > max_bytes:
+                self._note(count, total)
+                self._put_slowly(event, size)
+                return True
+            append(event)
+            append_size(size)
+            count += 1
+            total += size
+            if count == max_events or total == max_bytes:
+                self._note(count, total)
+                return True
+        self._note(count, total)
+        return False
+
+    def _note(self, count: int, total: int) -> None:
+        self.bytes = total
+        self.peak_events = max(self.peak_events, count)
+        self.peak_bytes = max(self.peak_bytes, total)
+
     def _put_slowly(self, event: T, size: int) -> None:
         if size <= self._max_bytes:
             self._place(event, size, iter(()), left=size, is_first=True)
@@ -161,9 +197,13 @@ class BufferQueue(Generic[T]):
                 self._overflow(f"one event of {piece_size} bytes is over max_bytes={self._max_bytes}", "max_bytes")
             else:
                 self._place(piece, piece_size, pieces, left=left, is_first=is_first)
-            if self.failure is not None or self._held is not None or self.cancelled is not None:
+            if self.failure is not None or self.cancelled is not None or self._holds(pieces):
                 return
             is_first, left = False, left - piece_size + ENVELOPE_BYTES
+
+    def _holds(self, pieces: Iterator[T]) -> bool:
+        """Whether the slot has taken a piece, and with it all that follow."""
+        return self._held is not None and self._held[2] is pieces
 
     def _place(self, event: T, size: int, rest: Iterator[T], *, left: int, is_first: bool) -> None:
         """Append, or ask the policy until there is an answer that needs no second question.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final, Generic, TypeVar, cast
+from collections.abc import Iterator
+from typing import Final, Generic, TypeVar, cast
 
 from reactivex import Observable, abc
 
@@ -11,6 +12,7 @@ from rxstream.events import Cancelled
 from rxstream.flow.demand import Demand
 from rxstream.flow.scheduler import FlowScheduler
 from rxstream.flow.scope import send_error
+from rxstream.flow.stage import connect
 from rxstream.operators.buffer_queue import BufferQueue
 
 __all__ = ("BufferSubscription", "PulledBuffer")
@@ -37,8 +39,7 @@ class _Buffer(Generic[T]):
 
     def connect(self, source: Observable[T]) -> None:
         """Subscribe to `source` with a demand of its own."""
-        flow = self._flow.above(self._up)
-        upstream = source.subscribe(cast(Any, self), scheduler=flow.upward)
+        upstream = connect(source, self, self._flow.above(self._up))
         if self.stopped or self._end is not None:
             upstream.dispose()
         else:
@@ -226,6 +227,14 @@ class PulledBuffer(_Buffer[T]):
         waiter = self._waiter
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
+
+    def take_from(self, events: Iterator[T]) -> None:
+        """`on_next` for as many of `events` as fit; the stage above is linked, and stops where the gate closes."""
+        if self.stopped or self._end is not None:
+            return
+        if self._queue.put_many(events):
+            self._look()
+        self._arrived()
 
     async def wait(self) -> bool:
         """Wait until something can be taken: True; False at the end.

@@ -16,6 +16,7 @@ FramingFactory: TypeAlias = Callable[[Limits | None], Framing[Any]]
 
 FRAMINGS: Final[Mapping[str, str]] = {
     "sse": "rxstream.framing.sse:SSEParser",
+    "whole": "rxstream.framing.whole:WholeBody",
 }
 """Every framing by name: the class that reads it, as `module:name`; it takes `limits=`."""
 

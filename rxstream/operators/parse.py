@@ -17,13 +17,13 @@ from rxstream.operators.decode import Decoding, OnBadFrame, check_on_bad_frame
 from rxstream.operators.framings import framing_factory
 from rxstream.providers.decoder import Decoder
 from rxstream.providers.http_errors import error_from_response
-from rxstream.providers.registry import get_wire
+from rxstream.providers.registry import Wire, get_wire
 
 __all__ = ("parse",)
 
 
 def parse(
-    provider: str,
+    provider: str | Wire,
     *,
     on_bad_frame: OnBadFrame = "fail",
     limits: Limits | None = None,
@@ -36,7 +36,8 @@ def parse(
         output  ---a-b---(cT)--(F|)            (a chunk may hold many events, an event many chunks)
 
     Args:
-        provider: the wire or dialect, such as `"openai-chat"` or `"anthropic"` (`rxstream providers` lists them).
+        provider: the wire or dialect, such as `"openai-chat"` or `"anthropic"` (`rxstream providers` lists them), or a
+            `Wire` itself.
         on_bad_frame: as in `decode`.
         limits: the bounds on lines, frames and the arguments of one call.
         diagnostics: where the bytes of a bad frame and the provider's error body go.
@@ -48,7 +49,7 @@ def parse(
     Raises:
         ValueError: no wire has that name, or `on_bad_frame` is neither.
     """
-    wire = get_wire(provider)
+    wire = provider if isinstance(provider, Wire) else get_wire(provider)
     make_framing = framing_factory(wire.framing)
     check_on_bad_frame(on_bad_frame)
 
