@@ -34,9 +34,9 @@ class Reader(Generic[T]):
         "__weakref__",
         "_closing",
         "_demand",
-        "_emitting",
         "_flow",
         "_observer",
+        "_reads",
         "_take_back",
         "_task",
         "_waits",
@@ -50,7 +50,7 @@ class Reader(Generic[T]):
         self._demand = flow.demand
         self._task: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
-        self._emitting = False
+        self._reads = True  # also before the first step, which a dispose then calls off
         self._waits = False
         self.has_left = False
         """Whether the task reads no more and only waits for the end of `close`."""
@@ -126,10 +126,12 @@ class Reader(Generic[T]):
                     return
             failure: Exception | None = None
             item: T | object = END
+            self._reads = True
             try:
                 item = await self.read()
             except Exception as error:
                 failure = error
+            self._reads = False
             if self._has_stopped():
                 return
             if failure is not None or item is END:
@@ -137,17 +139,20 @@ class Reader(Generic[T]):
                 return
             if not demand.is_free:
                 await self._wait_for_demand()
-            self._hand_down(item)
+            demand.turn(self._emit, item)
             items += 1
-            if not items % ITEMS_PER_TURN:
+            if items == ITEMS_PER_TURN:
+                items = 0
                 await asyncio.sleep(0)
 
     async def _open(self) -> bool:
         failure: Exception | None = None
+        self._reads = True
         try:
             await self.open()
         except Exception as error:
             failure = error
+        self._reads = False
         if failure is not None and not self.stopped:
             self._demand.turn(self._end, self.translate(failure))
         return not self.stopped
@@ -158,13 +163,6 @@ class Reader(Generic[T]):
             await self._demand.ready()
         finally:
             self._waits = False
-
-    def _hand_down(self, item: T | object) -> None:
-        self._emitting = True  # for the whole turn: stages that it resumes may dispose this source too
-        try:
-            self._demand.turn(self._emit, item)
-        finally:
-            self._emitting = False
 
     def _emit(self, item: T) -> None:
         """Hand one item down. A root (rule 15)."""
@@ -202,12 +200,13 @@ class Reader(Generic[T]):
             return
         self._stop()
         task = self._task
-        if task is None or task.done() or self._emitting or task.get_loop().is_closed():
-            return  # from inside the loop's own turn: it looks at `stopped` next
+        if task is None or task.done() or task.get_loop().is_closed():
+            return
         if self._waits:
             task.cancel()
-        else:
+        elif self._reads:
             self.interrupt(task)
+        # else from inside the task's own turn, or from a stage that this turn resumed: it looks at `stopped` next
 
     def _has_stopped(self) -> bool:
         return self.stopped  # a call, for the type checker: any await or on_next may have changed it
