@@ -11,13 +11,19 @@ from rxstream.response.parts import (
     ResponseToolCall,
     TextPart,
 )
+from rxstream.response.projection import OnUnfinished, ProjectedCall, Projection, Projector
 from rxstream.response.report import StreamReport
 from rxstream.response.response import Outcome, Response, ResponseChoice
+from rxstream.response.tracker import Tracker
 
 __all__ = (
     "Accumulator",
     "MediaPart",
+    "OnUnfinished",
     "Outcome",
+    "ProjectedCall",
+    "Projection",
+    "Projector",
     "ReasoningPart",
     "RefusalPart",
     "Response",
@@ -26,6 +32,7 @@ __all__ = (
     "ResponseToolCall",
     "StreamReport",
     "TextPart",
+    "Tracker",
     "check",
     "error_json_object",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from copy import deepcopy
 
 import pytest
 from pydantic import JsonValue
@@ -322,7 +323,8 @@ def test_equal_violations_are_counted_and_the_events_are_not_touched() -> None:
 def test_what_the_receiver_does_to_a_response_reaches_nothing_else() -> None:
     events: list[Event] = [*call("c1", "f", "{}"), UsageUpdate(Usage(1)), Violation("odd", "m")]
     accumulator = running([*events, *text("a", choice=1)])
-    expected, mine = accumulator.snapshot(), accumulator.snapshot()
+    mine = accumulator.snapshot()
+    expected = deepcopy(mine)
     mine.usage.input_tokens = 99
     mine.violations[0].count = 99
     mine.tool_calls.clear()
