@@ -25,6 +25,14 @@ class ChatDialect:
         has_cumulative_text: each chunk repeats all text so far, and only what is new counts. It is never guessed: "ha"
             and then "haha" are three syllables on one server and two on another.
         has_name_pieces: it sends tool names in pieces, to be joined until arguments come.
+        token_limit_field: what it calls the most tokens of an answer. OpenAI's newer models refuse the older name, and
+            many servers do not know the newer one.
+        seed_field: what it calls the seed.
+        takes_top_k: it knows `top_k`, which OpenAI's wire does not have.
+        takes_stream_options: it can be asked for usage at the end of a stream; who cannot be asked sends it anyway.
+        has_json_schema: an answer can be held to a JSON Schema.
+        reasoning_field: where the reasoning of earlier answers goes back; None where it is refused.
+        takes_call_signature: a call's signature goes back beside it, as Gemini asks for it behind this wire.
     """
 
     provider: str | None = None
@@ -32,42 +40,52 @@ class ChatDialect:
     sends_finish: bool = True
     has_cumulative_text: bool = False
     has_name_pieces: bool = False
+    token_limit_field: str = "max_tokens"
+    seed_field: str = "seed"
+    takes_top_k: bool = False
+    takes_stream_options: bool = True
+    has_json_schema: bool = True
+    reasoning_field: str | None = "reasoning_content"
+    takes_call_signature: bool = False
 
 
 CHAT_DIALECTS: Final[Mapping[str, ChatDialect]] = MappingProxyType(
     {
-        "openai-chat": ChatDialect(),
+        "openai-chat": ChatDialect(takes_call_signature=True),
+        # OpenAI's models never show their reasoning here, and the API refuses fields that it does not know.
+        "openai": ChatDialect("openai", token_limit_field="max_completion_tokens", reasoning_field=None),
+        "azure": ChatDialect("azure", token_limit_field="max_completion_tokens", reasoning_field=None),
         # Seen to end without [DONE].
-        "perplexity": ChatDialect("perplexity", sends_done=False),
+        "perplexity": ChatDialect("perplexity", sends_done=False, reasoning_field=None),
         "writer": ChatDialect("writer", sends_done=False),
-        # Cortex ends with [DONE] and never says why it stopped.
+        # Cortex's own endpoint ends with [DONE] and never says why it stopped.
         "snowflake": ChatDialect("snowflake", sends_finish=False),
+        # Seen to answer 422 to every field that it does not know, `stream_options` and reasoning among them.
+        "mistral": ChatDialect("mistral", seed_field="random_seed", takes_stream_options=False, reasoning_field=None),
+        # Seen to break off when its reasoning comes back in a field.
+        "cerebras": ChatDialect("cerebras", token_limit_field="max_completion_tokens", reasoning_field=None),
+        # It refuses a conversation whose reasoning does not come back.
+        "deepseek": ChatDialect("deepseek", has_json_schema=False),
+        "gemini-openai": ChatDialect("gemini-openai", takes_call_signature=True),
+        # Those that call reasoning by this name, coming and going.
+        "groq": ChatDialect("groq", reasoning_field="reasoning"),
+        "ollama-openai": ChatDialect("ollama-openai", reasoning_field="reasoning"),
+        "openrouter": ChatDialect("openrouter", reasoning_field="reasoning", takes_top_k=True),
         # Everything else about these is recognized by its keys.
+        **{
+            name: ChatDialect(name, takes_top_k=True)
+            for name in ("fireworks", "llamacpp", "lmstudio", "localai", "sglang", "together", "vllm")
+        },
         **{
             name: ChatDialect(name)
             for name in (
-                "azure",
-                "cerebras",
                 "cloudflare",
                 "dashscope",
                 "databricks",
-                "deepseek",
-                "fireworks",
-                "gemini-openai",
-                "groq",
                 "huggingface",
                 "litellm",
-                "llamacpp",
-                "lmstudio",
-                "localai",
                 "minimax",
-                "mistral",
                 "moonshot",
-                "ollama-openai",
-                "openrouter",
-                "sglang",
-                "together",
-                "vllm",
                 "xai",
                 "zai",
             )

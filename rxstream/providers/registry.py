@@ -1,107 +1,241 @@
-"""Which wire a name stands for: a table of rows, each naming a file that is imported when it is first asked for.
+"""Which wire a name stands for: a table of rows, each naming files that are imported when they are first asked for.
 
-A further wire is one file and one row. A further server of the chat wire is one row in `dialects`. A user's own is
-`register_wire`.
+A further wire is one file for each direction and one row here. A further server of the chat wire is one row in
+`dialects` and one in `chat_services`. A user's own is `register_provider` where it speaks a wire that is here,
+`register_wire` where it does not, or an entry point of a package: a function of the group `rxstream.providers` that
+calls one of the two, found by the provider's name and called when that name is first asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rxstream.limits import Limits
+from rxstream.providers.chat_services import CHAT_SERVICES
 from rxstream.providers.decoder import Decoder
 from rxstream.providers.dialects import CHAT_DIALECTS
+from rxstream.providers.service import ANYWHERE, Key, Service
 
-__all__ = ("Wire", "get_wire", "register_wire", "wire_names")
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from rxstream.providers.provider_request import RequestWriter
+
+__all__ = ("ENTRY_POINTS", "Wire", "get_wire", "register_provider", "register_wire", "wire_names")
+
+ENTRY_POINTS: Final = "rxstream.providers"
+"""The group of entry points in which a package offers its providers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """How one provider's bytes become events.
+    """How one provider's bytes become events, and how it is asked.
+
+    What has a file of its own may be there already, or be named as `"module:name"` and imported at first use.
 
     Args:
         name: what it is called.
         framing: the name of its framing, such as `"sse"` or `"ndjson"`.
         decoder: makes the decoder of one stream: called with the dialect, where there is one, and `limits=`.
-        dialect: what its server does in its own way, as data that `decoder` understands; None where it has none.
+        dialect: what its server does in its own way, as data that `decoder` and `request` understand; None where it has
+            none.
+        body_decoder: makes the decoder of an answer that was not streamed, likewise; None where there is none.
+        request: writes its requests; None where it can only be read.
+        service: where it is served.
+        speaks: the wire that it is a dialect of; its own name where it is none.
     """
 
     name: str
     framing: str
-    decoder: Callable[..., Decoder]
+    decoder: str | Callable[..., Decoder]
     dialect: Any = None
+    body_decoder: str | Callable[..., Decoder] | None = None
+    request: str | RequestWriter | None = None
+    service: Service = ANYWHERE
+    speaks: str = ""
 
     def make_decoder(self, limits: Limits | None = None) -> Decoder:
         """A decoder for one stream, within `limits`."""
-        return self.decoder(limits=limits) if self.dialect is None else self.decoder(self.dialect, limits=limits)
+        decoder: Callable[..., Decoder] = _load(self.decoder)
+        return decoder(limits=limits) if self.dialect is None else decoder(self.dialect, limits=limits)
+
+    def not_streamed(self) -> Wire | None:
+        """The wire of the same answers where they come whole; None where nobody can read those."""
+        return (
+            None if self.body_decoder is None else dataclasses.replace(self, framing="whole", decoder=self.body_decoder)
+        )
+
+    def write_request(self) -> RequestWriter | None:
+        """What writes its requests; None where it can only be read."""
+        return None if self.request is None else _load(self.request)
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A wire whose decoder is named as `module:name`, or is there already."""
-
-    framing: str
-    decoder: str | Callable[..., Decoder]
-    dialect: Any = None
+def _row(framing: str, decoder: str, body_decoder: str, request: str, **facts: Any) -> Wire:
+    room = "rxstream.providers."
+    return Wire("", framing, room + decoder, body_decoder=room + body_decoder, request=room + request, **facts)
 
 
-_ROWS: Final[dict[str, _Row]] = {
-    "anthropic": _Row("sse", "rxstream.providers.anthropic:AnthropicDecoder"),
+_ANTHROPIC: Final = Service(
+    "https://api.anthropic.com",
+    keys=(Key("ANTHROPIC_API_KEY", "x-api-key"), Key("ANTHROPIC_AUTH_TOKEN")),
+    base_url_variables=("ANTHROPIC_BASE_URL",),
+    headers={"anthropic-version": "2023-06-01"},
+    custom_headers_variable="ANTHROPIC_CUSTOM_HEADERS",
+)
+
+_CHAT: Final = _row(
+    "sse",
+    "openai_chat:OpenAIChatDecoder",
+    "openai_chat_body:OpenAIChatBodyDecoder",
+    "openai_chat_request:chat_request",
+    speaks="openai-chat",
+)
+
+_ROWS: Final[dict[str, Wire]] = {
+    "anthropic": _row(
+        "sse",
+        "anthropic:AnthropicDecoder",
+        "anthropic_body:AnthropicBodyDecoder",
+        "anthropic_request:anthropic_request",
+        service=_ANTHROPIC,
+    ),
     **{
-        name: _Row("sse", "rxstream.providers.openai_chat:OpenAIChatDecoder", dialect)
+        name: dataclasses.replace(_CHAT, dialect=dialect, service=CHAT_SERVICES.get(name, ANYWHERE))
         for name, dialect in CHAT_DIALECTS.items()
     },
 }
 
 
 def wire_names() -> tuple[str, ...]:
-    """The names of all wires and dialects, sorted."""
-    return tuple(sorted(_ROWS))
+    """The names of all wires and dialects, sorted; those that installed packages offer among them."""
+    return tuple(sorted({*_ROWS, *_offers()}))
 
 
 def get_wire(name: str) -> Wire:
     """Find a wire; its file is imported now, if nobody asked before.
 
     Raises:
-        ValueError: no wire has that name.
+        ValueError: no wire has that name, or a package offers it and then does not register it.
     """
-    row = _ROWS.get(name)
+    row = _ROWS.get(name) or _take_offer(name)
     if row is None:
         raise ValueError(f"there is no wire {name!r}; known are {', '.join(wire_names())}")
-    return Wire(name, row.framing, _load(row.decoder), row.dialect)
+    return dataclasses.replace(row, name=name, decoder=_load(row.decoder), speaks=row.speaks or name)
 
 
 def register_wire(
-    name: str, *, framing: str, decoder: str | Callable[..., Decoder], dialect: Any = None, replace: bool = False
+    name: str,
+    *,
+    framing: str,
+    decoder: str | Callable[..., Decoder],
+    dialect: Any = None,
+    body_decoder: str | Callable[..., Decoder] | None = None,
+    request: str | RequestWriter | None = None,
+    service: Service = ANYWHERE,
+    replace: bool = False,
 ) -> None:
-    """Add a wire, or a dialect of one, for the whole process.
+    """Add a wire of one's own, for the whole process. The arguments are those of `Wire`.
 
     Args:
         name: what `parse`, `decode` and `connect` will know it by.
         framing: the name of its framing.
-        decoder: makes the decoder of one stream, as in `Wire`; or where it is, as `"module:name"`, for later import.
-        dialect: handed to `decoder` first, where it is not None. A server of the chat wire is
-            `decoder=get_wire("openai-chat").decoder, dialect=ChatDialect(...)`.
+        decoder: makes the decoder of one stream; or where that is, as `"module:name"`, for later import.
+        dialect: handed to `decoder` first, where it is not None.
+        body_decoder: makes the decoder of an answer that was not streamed; `complete` needs it.
+        request: writes its requests; `connect` needs it.
+        service: where it is served, and which keys it takes.
         replace: take the place of a wire that has the name already.
 
     Raises:
-        ValueError: the name is empty or taken, or `decoder` does not say where it is.
+        ValueError: the name is empty or taken, or something does not say where it is.
     """
+    for reference in (decoder, body_decoder, request):
+        if isinstance(reference, str) and not all(reference.partition(":")):
+            raise ValueError(f"what is imported later is named as 'module:name', not {reference!r}")
+    _add(name, Wire(name, framing, decoder, dialect, body_decoder, request, service), may_replace=replace)
+
+
+def register_provider(
+    name: str,
+    *,
+    wire: str = "openai-chat",
+    base_url: str | None = None,
+    keys: Iterable[str | Key] = (),
+    base_url_variables: Iterable[str] = (),
+    prefix: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    dialect: Any = None,
+    replace: bool = False,
+) -> None:
+    """Add a provider that speaks a known wire, for the whole process.
+
+        rxs.register_provider("acme", base_url="https://api.acme.example/v1", keys=["ACME_API_KEY"])
+        endpoint = rxs.connect("acme/some-model")
+
+    Args:
+        name: what `connect`, `parse` and `decode` will know it by.
+        wire: the wire it speaks.
+        base_url: where it is; None where the caller or the environment says it.
+        keys: environment variables that may hold its key, sent as `Bearer`, or as a `Key` says.
+        base_url_variables: environment variables with another base URL, in order.
+        prefix: the path of its API, added where a base URL names only a host; None is the wire's own.
+        headers: sent with each request, besides the wire's own.
+        dialect: what it does in its own way; None is the wire's own, with this provider's name in it where there is
+            room for one.
+        replace: take the place of a provider that has the name already.
+
+    Raises:
+        ValueError: the name is empty or taken, or there is no such wire.
+    """
+    row = get_wire(wire)
+    service = Service(
+        base_url,
+        tuple(Key(key) if isinstance(key, str) else key for key in keys),
+        tuple(base_url_variables),
+        row.service.prefix if prefix is None else prefix,
+        {**row.service.headers, **(headers or {})},
+    )
+    said = _named(row.dialect, name) if dialect is None else dialect
+    _add(name, dataclasses.replace(row, service=service, dialect=said), may_replace=replace)
+
+
+def _named(dialect: Any, provider: str) -> Any:
+    """The dialect with the name of who speaks it, where it has a field for that."""
+    has_name = dataclasses.is_dataclass(dialect) and not isinstance(dialect, type) and hasattr(dialect, "provider")
+    return dataclasses.replace(dialect, provider=provider) if has_name else dialect
+
+
+def _add(name: str, row: Wire, *, may_replace: bool) -> None:
     if not name:
         raise ValueError("a wire needs a name")
-    if name in _ROWS and not replace:
+    if name in _ROWS and not may_replace:
         raise ValueError(f"there is a wire {name!r} already; pass replace=True to take its place")
-    if isinstance(decoder, str) and not all(decoder.partition(":")):
-        raise ValueError(f"a decoder is named as 'module:name', not {decoder!r}")
-    _ROWS[name] = _Row(framing, decoder, dialect)
+    _ROWS[name] = row
 
 
-def _load(decoder: str | Callable[..., Decoder]) -> Callable[..., Decoder]:
-    if not isinstance(decoder, str):
-        return decoder
-    module, _, name = decoder.partition(":")
-    loaded: Callable[..., Decoder] = getattr(import_module(module), name)
-    return loaded
+def _offers() -> dict[str, EntryPoint]:
+    """What installed packages offer, by name; what is registered already is no offer."""
+    from importlib.metadata import entry_points  # slow to import, and rarely asked
+
+    return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS) if entry.name not in _ROWS}
+
+
+def _take_offer(name: str) -> Wire | None:
+    entry = _offers().get(name)
+    if entry is None:
+        return None
+    entry.load()()
+    if name not in _ROWS:
+        raise ValueError(f"the package that offers {name!r} did not register it (entry point {entry.value!r})")
+    return _ROWS[name]
+
+
+def _load(reference: Any) -> Any:
+    if not isinstance(reference, str):
+        return reference
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)

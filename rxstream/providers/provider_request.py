@@ -1,0 +1,113 @@
+"""What is sent to a provider, and what the files that write requests share.
+
+A provider's file has one function, a `RequestWriter`: from a `ModelRequest`, or from a body in the provider's own
+words, to a `ProviderRequest`. What the provider cannot express is a `RequestError`, never left out in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from rxstream.errors import RequestError
+from rxstream.requests import ModelRequest
+
+__all__ = (
+    "ProviderRequest",
+    "RequestWriter",
+    "cannot_express",
+    "no_reasoning",
+    "refuse_signatures",
+    "sampling_fields",
+    "say_stream",
+)
+
+SAMPLING: Final = ("temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty", "seed")
+"""The fields of a `ModelRequest` that are one number each."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderRequest:
+    """One request, but for where it goes and who asks.
+
+    Args:
+        path: behind the base URL, with the wire's version where that is part of the path.
+        body: as it will be sent, as JSON.
+        headers: those that the wire itself asks for.
+        method: the HTTP method.
+    """
+
+    path: str
+    body: dict[str, Any] = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    method: str = "POST"
+
+
+class RequestWriter(Protocol):
+    """Writes a provider's requests."""
+
+    def __call__(
+        self, request: ModelRequest | Mapping[str, Any], /, *, stream: bool, dialect: Any = None
+    ) -> ProviderRequest:
+        """The provider's request.
+
+        Args:
+            request: what to ask; a mapping is the body in the provider's own words, and is not changed.
+            stream: whether the answer is to be streamed.
+            dialect: what the server does in its own way; None for the plain wire.
+
+        Raises:
+            RequestError: the provider has no way to express it.
+        """
+        ...
+
+
+def cannot_express(what: str, provider: str, instead: str = "") -> RequestError:
+    """The error for what a provider has no words for; `what` never quotes content."""
+    return RequestError(f"{provider} cannot express {what}{': ' + instead if instead else ''}")
+
+
+def no_reasoning(what: str, provider: str) -> RequestError:
+    """The error for reasoning that a provider does not take back: the caller decides that it is left out."""
+    return cannot_express(what, provider, "send request.without_reasoning() to leave it out")
+
+
+def refuse_signatures(part: Any, provider: str) -> None:
+    """Raise where a part that takes none on this wire carries a signature."""
+    if part.signatures:
+        raise no_reasoning(f"the signature of a {part.type} part", provider)
+
+
+def say_stream(body: dict[str, Any], *, stream: bool) -> None:
+    """Ask for a stream, or for none.
+
+    Raises:
+        RequestError: the body itself asks for the other.
+    """
+    said = body.get("stream")
+    if said is not None and bool(said) != stream:
+        other = "complete()" if stream else "stream()"
+        raise RequestError(f"the request says stream={bool(said)}; leave it out, or call {other}")
+    if stream:
+        body["stream"] = True
+
+
+def sampling_fields(request: ModelRequest, names: Mapping[str, str], provider: str) -> Iterable[tuple[str, Any]]:
+    """The numbers that a request says, by the provider's names.
+
+    Args:
+        request: the request.
+        names: the provider's name of each field that it knows.
+        provider: who it is, for the error.
+
+    Raises:
+        RequestError: a field that it does not know is asked for.
+    """
+    for name in SAMPLING:
+        value = getattr(request, name)
+        if value is None:
+            continue
+        if name not in names:
+            raise cannot_express(name, provider, "what it calls by another name goes into extra={...}")
+        yield names[name], value
