@@ -75,15 +75,17 @@ class Demand:
     def open(self) -> None:
         """The boundary is ready for one more: whoever waits goes on, now or at the end of the running turn."""
         self._wanted = True
-        self._apply()
-        if self.is_open and not self.in_turn and (self._parked or self._sources):
+        if not self._interrupts and not self.is_open:
+            self._set(is_open=True)
+        if (self._parked or self._sources) and self.is_open and not self.in_turn:
             self._settle()
 
     def close(self) -> None:
         """The boundary has what it asked for."""
         if not self._released:
             self._wanted = False
-            self._apply()
+            if self.is_open:
+                self._set(is_open=False)
 
     def release(self) -> None:
         """The boundary is gone: open for ever, for a shared source that it paced must run on for the others."""
@@ -103,7 +105,11 @@ class Demand:
     def _apply(self) -> None:
         is_open = self._wanted and not self._interrupts
         if is_open is not self.is_open:
-            self.is_open = is_open
+            self._set(is_open=is_open)
+
+    def _set(self, *, is_open: bool) -> None:
+        self.is_open = is_open
+        if self._watchers:
             for listener in tuple(self._watchers):
                 listener(is_open)
 
@@ -220,8 +226,13 @@ class Demand:
 
     def _settle(self) -> None:
         """Run what waits, unless a turn runs that will do so at its end."""
-        if not self.in_turn:
-            self.turn(_nothing)
+        if self.in_turn:
+            return
+        self.in_turn = True
+        try:
+            self.scope.run(self._drain)
+        finally:
+            self.in_turn = False
 
     def _drain(self) -> None:
         while True:
@@ -262,7 +273,3 @@ class _Waiter:
             self._demand._waking = True
             self.was_woken = True
             self.woken.set_result(None)
-
-
-def _nothing() -> None:
-    """The turn that only drains."""

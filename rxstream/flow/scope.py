@@ -28,7 +28,7 @@ class Scope:
         diagnostics: the store for protected detail, likewise.
     """
 
-    __slots__ = ("__weakref__", "_closers", "_entered", "context", "diagnostics", "discarded", "limits")
+    __slots__ = ("__weakref__", "_closers", "_entered", "context", "diagnostics", "discarded", "is_finishing", "limits")
 
     def __init__(self, *, limits: Limits | None = None, diagnostics: Diagnostics | None = None) -> None:
         self.context = contextvars.copy_context()
@@ -36,6 +36,8 @@ class Scope:
         self.diagnostics = diagnostics
         self.discarded = 0
         """Items that stages held and dropped at a cancellation or dispose."""
+        self.is_finishing = False
+        """Whether the dispose that runs now comes from a stage that has seen the wire's own end, as `finish` says."""
         self._closers: dict[int, Closer] = {}
         self._entered = False
 
@@ -63,6 +65,14 @@ class Scope:
             self.context.run(step, *args)
         finally:
             self._entered = False
+
+    def finish(self, upstream: abc.DisposableBase) -> None:
+        """Dispose what has sent its last word. A source may wait a moment for the end of what it reads from."""
+        self.is_finishing = True
+        try:
+            upstream.dispose()
+        finally:
+            self.is_finishing = False
 
     def add_closer(self, closer: Closer) -> Callable[[], None]:
         """Have `closed()` wait for `closer()`. Returns the way to take it back, for who is done before the end."""

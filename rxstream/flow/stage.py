@@ -303,7 +303,11 @@ class Stage(Generic[InT, OutT]):
 
     def _let_upstream_go(self) -> None:
         upstream, self._upstream = self._upstream, None
-        if upstream is not None:
+        if upstream is None:
+            return
+        if self._end is _COMPLETED and not self.stopped:
+            self._flow.scope.finish(upstream)
+        else:
             upstream.dispose()
 
     def _drop(self) -> None:
