@@ -164,6 +164,10 @@ class BufferQueue(Generic[T]):
             if isinstance(event, TextDelta) and event.logprobs is None:
                 text = event.text
                 size = (len(text) if text.isascii() else utf8_bytes(text)) + ENVELOPE_BYTES
+            elif isinstance(event, Cancelled):
+                self._note(count, total)
+                self.cancel(event)
+                return True
             else:
                 size = event_bytes(event)
             if count >= max_events or total + size > max_bytes:

@@ -76,6 +76,17 @@ def test_cancelled_overtakes_what_a_buffer_holds_without_being_asked_for() -> No
     assert (stats.discarded, stats.buffered_events, stats.buffered_bytes) == (3, 0, 0)
 
 
+@pytest.mark.parametrize("fused", [True, False])
+def test_cancelled_out_of_a_stages_list_overtakes_what_a_buffer_below_holds(fused: bool) -> None:
+    async def main() -> list[Any]:
+        source = from_iterable([1]).pipe(expand(lambda n: [n, n, Cancelled("budget"), n]), bounded_buffer(9))
+        stream = iterate(source if fused else source.pipe(rx_ops.as_observable()))
+        await settle()
+        return [item async for item in stream]
+
+    assert run_virtual(main()) == [Cancelled("budget")]
+
+
 def test_nothing_follows_cancelled() -> None:
     async def main() -> tuple[list[Any], list[str]]:
         source = from_iterable(["a", Cancelled("user_stop"), "b"]).pipe(expand(lambda item: [item], last=["last"]))
