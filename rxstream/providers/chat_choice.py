@@ -32,6 +32,7 @@ from rxstream.providers.call_table import CallTable, read_piece, read_pieces
 from rxstream.providers.chat_parts import PartTracker
 from rxstream.providers.chat_reasoning import BLOCK_KEYS, REASONING_KEYS, read_reasoning
 from rxstream.providers.content_parts import ContentPiece, read_content
+from rxstream.providers.cortex_delta import as_chat_delta
 from rxstream.providers.cumulative import CumulativeText, GrowthDetector
 from rxstream.providers.dialects import ChatDialect
 from rxstream.providers.extras import Extras
@@ -314,7 +315,7 @@ def _delta(choice: JsonObject) -> JsonObject | None:
     """What a choice adds: its `delta`; else a whole `message`; else the `text` of the old completions wire."""
     delta = choice.get("delta")
     if isinstance(delta, dict):
-        return delta
+        return as_chat_delta(delta) if "type" in delta else delta
     if isinstance(delta, str):
         return {"content": delta}
     if delta is not None:
