@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rxstream.consume.sink import Sink, StreamEnd
     from rxstream.consume.subscribe import Subscription, subscribe
     from rxstream.diagnostics import DiagnosticRecord, Diagnostics
+    from rxstream.endpoint.connect import connect
+    from rxstream.endpoint.endpoint import Endpoint
     from rxstream.errors import (
         BufferOverflow,
         ConsistencyError,
@@ -70,7 +72,10 @@ if TYPE_CHECKING:
         event_json_schema,
     )
     from rxstream.limits import Limits
-    from rxstream.providers.registry import register_wire, wire_names
+    from rxstream.providers.registry import register_provider, register_wire, wire_names
+    from rxstream.requests.message import Message
+    from rxstream.requests.model_request import ModelRequest
+    from rxstream.requests.options import Tool
     from rxstream.response.report import StreamReport
     from rxstream.response.response import Outcome, Response
     from rxstream.sources.aiter import from_aiter
@@ -86,6 +91,8 @@ _HOMES = {
     "rxstream.consume.sink": ("Sink", "StreamEnd"),
     "rxstream.consume.subscribe": ("Subscription", "subscribe"),
     "rxstream.diagnostics": ("DiagnosticRecord", "Diagnostics"),
+    "rxstream.endpoint.connect": ("connect",),
+    "rxstream.endpoint.endpoint": ("Endpoint",),
     "rxstream.errors": (
         "BufferOverflow",
         "ConsistencyError",
@@ -132,7 +139,10 @@ _HOMES = {
         "event_json_schema",
     ),
     "rxstream.limits": ("Limits",),
-    "rxstream.providers.registry": ("register_wire", "wire_names"),
+    "rxstream.providers.registry": ("register_provider", "register_wire", "wire_names"),
+    "rxstream.requests.message": ("Message",),
+    "rxstream.requests.model_request": ("ModelRequest",),
+    "rxstream.requests.options": ("Tool",),
     "rxstream.response.report": ("StreamReport",),
     "rxstream.response.response": ("Outcome", "Response"),
     "rxstream.sources.aiter": ("from_aiter",),
@@ -141,6 +151,8 @@ _HOMES = {
     "rxstream.sources.iterable": ("from_iterable",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+del TYPE_CHECKING  # what this module has is what `__all__` says
 
 __all__ = (
     "Annotation",
@@ -152,6 +164,7 @@ __all__ = (
     "DecodeError",
     "DiagnosticRecord",
     "Diagnostics",
+    "Endpoint",
     "Event",
     "EventIterator",
     "Finish",
@@ -162,6 +175,8 @@ __all__ = (
     "LimitError",
     "Limits",
     "MediaDelta",
+    "Message",
+    "ModelRequest",
     "Outcome",
     "PolicyError",
     "ProviderError",
@@ -184,6 +199,7 @@ __all__ = (
     "StreamTimeoutError",
     "Subscription",
     "TextDelta",
+    "Tool",
     "ToolCall",
     "ToolCallDelta",
     "ToolCallInvalid",
@@ -196,6 +212,7 @@ __all__ = (
     "UsageUpdate",
     "Violation",
     "collect",
+    "connect",
     "event_json_schema",
     "fold",
     "from_aiter",
@@ -203,6 +220,7 @@ __all__ = (
     "from_iterable",
     "http_stream",
     "iterate",
+    "register_provider",
     "register_wire",
     "subscribe",
     "wire_names",

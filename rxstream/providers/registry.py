@@ -151,7 +151,7 @@ def register_wire(
         replace: take the place of a wire that has the name already.
 
     Raises:
-        ValueError: the name is empty or taken, or something does not say where it is.
+        ValueError: the name is empty, taken, or holds a `/` or `:`; or something does not say where it is.
     """
     for reference in (decoder, body_decoder, request):
         if isinstance(reference, str) and not all(reference.partition(":")):
@@ -189,7 +189,7 @@ def register_provider(
         replace: take the place of a provider that has the name already.
 
     Raises:
-        ValueError: the name is empty or taken, or there is no such wire.
+        ValueError: the name is empty, taken, or holds a `/` or `:`; or there is no such wire.
     """
     row = get_wire(wire)
     service = Service(
@@ -210,8 +210,8 @@ def _named(dialect: Any, provider: str) -> Any:
 
 
 def _add(name: str, row: Wire, *, may_replace: bool) -> None:
-    if not name:
-        raise ValueError("a wire needs a name")
+    if not name or "/" in name or ":" in name:
+        raise ValueError(f"a wire needs a name without '/' and ':', which part it from a model; not {name!r}")
     if name in _ROWS and not may_replace:
         raise ValueError(f"there is a wire {name!r} already; pass replace=True to take its place")
     _ROWS[name] = row
