@@ -12,8 +12,11 @@ A task that is cancelled twice while it closes a connection leaves it open, and 
 reader's task is nobody else's to cancel, and it is never cancelled while it may be closing something.
 
 While the response closes, the reader steps the client's iterator once more. If the end of the body had come with the
-last chunk (as it does behind the end marker of a wire), that step finds it, and the connection goes back to the pool
-for the next stream; if not, the step ends with the closed socket, and no iterator is left for the garbage collector.
+last chunk, that step finds it, and the connection goes back to the pool for the next stream; if not, the step ends with
+the closed socket, and no iterator is left for the garbage collector.
+
+A stage that has seen its wire's end mark lets the source go before HTTP has told the end of the body, which is often a
+packet of its own. Then the reader takes these steps first, for `LINGER_SECONDS` at most, and closes after them.
 """
 
 from __future__ import annotations

@@ -21,6 +21,9 @@ END: Final = object()
 ITEMS_PER_TURN: Final = 64
 """A read that never waits (all its items are there already) gives the loop its turn after so many."""
 
+LINGER_SECONDS: Final = 0.25
+"""How long a source whose stream has ended by the wire's own word waits for the end of what it reads from."""
+
 
 class Reader(Generic[T]):
     """One subscription of a source that reads and waits (rules 7, 8, 16 and 20 of `rxstream.flow`).
@@ -35,6 +38,7 @@ class Reader(Generic[T]):
         "_closing",
         "_demand",
         "_flow",
+        "_lingers",
         "_observer",
         "_reads",
         "_take_back",
@@ -52,6 +56,7 @@ class Reader(Generic[T]):
         self._closing: asyncio.Task[None] | None = None
         self._reads = True  # also before the first step, which a dispose then calls off
         self._waits = False
+        self._lingers = False
         self.has_left = False
         """Whether the task reads no more and only waits for the end of `close`."""
         self.stopped = False
@@ -73,7 +78,10 @@ class Reader(Generic[T]):
         """Let the resource go. Called once, when the loop reads no more or was interrupted."""
 
     async def drain(self) -> None:
-        """End in this task what `read` began, while `close` begins in another. What it raises is dropped."""
+        """End in this task what `read` began. What it raises is dropped.
+
+        Meanwhile `close` begins in another task: at once, or a moment later where the stream has ended by itself.
+        """
 
     def translate(self, error: Exception) -> Exception:
         """What goes down for what `read` raised."""
@@ -102,10 +110,19 @@ class Reader(Generic[T]):
         finally:
             # The closing has a task of its own, which no cancel of this one reaches; waiting for it here keeps the loop
             # of `asyncio.run`, which waits for this task, alive until the resource is closed.
+            if self._lingers:
+                await self._linger()
             closing = self.start_closing()
             await self._drain_quietly()
             self.has_left = True
             await asyncio.wait([closing])
+
+    async def _linger(self) -> None:
+        timer = asyncio.get_running_loop().call_later(LINGER_SECONDS, self.start_closing)
+        try:
+            await self._drain_quietly()
+        finally:
+            timer.cancel()
 
     async def _drain_quietly(self) -> None:
         try:
@@ -202,10 +219,12 @@ class Reader(Generic[T]):
         task = self._task
         if task is None or task.done() or task.get_loop().is_closed():
             return
+        if self._reads:
+            self.interrupt(task)
+            return
+        self._lingers = self._flow.scope.is_finishing
         if self._waits:
             task.cancel()
-        elif self._reads:
-            self.interrupt(task)
         # else from inside the task's own turn, or from a stage that this turn resumed: it looks at `stopped` next
 
     def _has_stopped(self) -> bool:

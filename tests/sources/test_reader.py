@@ -64,6 +64,7 @@ def test_a_stage_that_the_readers_turn_resumed_may_dispose_the_source() -> None:
     async def main() -> None:
         log = Log(3)
         handle: list[abc.DisposableBase] = []
+        tasks: list[asyncio.Task[object] | None] = []
 
         class Parked:
             ticket = 1
@@ -72,16 +73,18 @@ def test_a_stage_that_the_readers_turn_resumed_may_dispose_the_source() -> None:
                 handle[0].dispose()
 
         def park(item: int) -> None:
+            tasks.append(asyncio.current_task())
             flow.demand.park(Parked())
 
         flow = FlowScheduler.of(None)
         handle.append(from_aiter(log).subscribe(park, scheduler=flow))
         await flow.scope.closed()
         await settle()
-        reading = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        (reading,) = tasks
         assert log.closed_in is not None
-        assert not log.closed_in.cancelled()
-        assert reading == []
+        assert reading is not None
+        assert reading.done()
+        assert not reading.cancelled()
 
     run(main())
 
