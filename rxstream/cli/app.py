@@ -64,9 +64,15 @@ def demo_backpressure(
 @app.command()
 def chat(
     prompt: Prompt = None,
-    provider: Annotated[str, typer.Option(help="The wire: openai-chat, anthropic, or a dialect.")] = "openai-chat",
+    provider: Annotated[
+        str, typer.Option(help="Who answers, such as openai or groq/MODEL (rxstream providers lists them).")
+    ] = "openai-chat",
     base_url: Annotated[
-        str | None, typer.Option(help="The server, such as https://api.openai.com/v1; without it, the local model.")
+        str | None,
+        typer.Option(
+            help="The server, such as http://127.0.0.1:8080. Without it openai-chat and anthropic are the local model, "
+            "and every other provider is at its own address."
+        ),
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model's name.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="The most tokens of the answer.")] = None,
@@ -126,11 +132,11 @@ def replay(
 
 @app.command()
 def providers() -> None:
-    """List the wires and dialects that can be read."""
-    from rxstream.providers.registry import wire_names
+    """List the providers: the wire that each speaks, its address, and the variable that holds its key."""
+    from rxstream.cli.providers import provider_lines
 
-    for name in wire_names():
-        typer.echo(name)
+    for line in provider_lines():
+        typer.echo(line)
 
 
 @local.command("install")

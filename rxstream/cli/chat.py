@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-import httpx
 import reactivex.operators as rx
 from reactivex import Observable
 
@@ -19,11 +18,15 @@ from rxstream.cli.exit_codes import INTERRUPTED, exit_code
 from rxstream.cli.interrupt import cancel_on_interrupt
 from rxstream.cli.probe import Probe
 from rxstream.consume.subscribe import subscribe
-from rxstream.endpoint import connect
+from rxstream.endpoint import Endpoint, connect
 from rxstream.local import LocalModel
+from rxstream.requests import ModelRequest
 from rxstream.sinks.terminal import TerminalSink
 
 __all__ = ("ChatOptions", "run_chat")
+
+LOCAL_WIRES: Final = ("openai-chat", "anthropic")
+"""What the local model speaks: these names mean it where no server is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +35,8 @@ class ChatOptions:
 
     Args:
         prompt: the question.
-        provider: the wire, such as `openai-chat` or `anthropic`.
-        base_url: the server; None is the local model.
+        provider: the wire or the provider, such as `openai-chat` or `groq`, or with a model `groq/...`.
+        base_url: the server; None is the local model for a wire that it speaks, else the provider's own.
         model: the model's name; None is the server's own, where it has one.
         max_tokens: the most tokens of the answer; None is the server's own limit where the wire has one.
         temperature: None is the server's own.
@@ -64,19 +67,14 @@ async def _chat(options: ChatOptions) -> int:
     stop = Cancellation()
     async with AsyncExitStack() as stack:
         stack.enter_context(cancel_on_interrupt(stop))
-        client = await stack.enter_async_context(httpx.AsyncClient(timeout=httpx.Timeout(30, read=None)))
-        base_url, model = options.base_url, options.model
-        if base_url is None:
-            try:
-                with stop.interrupts():
-                    local = await stack.enter_async_context(LocalModel())
-            except Interrupted:
-                options.say("cancelled")
-                return INTERRUPTED
-            base_url, model = local.base_url, model or local.model_name
-        endpoint = connect(options.provider, base_url=base_url, client=client)
+        try:
+            with stop.interrupts():
+                endpoint = await stack.enter_async_context(await _endpoint(options, stack))
+        except Interrupted:
+            options.say("cancelled")
+            return INTERRUPTED
         probe, stats = Probe(), ops.BufferStats()
-        events = endpoint.stream(_body(options, model)).pipe(*_pipeline(probe, stats, stop))
+        events = endpoint.stream(_request(options)).pipe(*_pipeline(probe, stats, stop))
         end = await subscribe(events, TerminalSink(show_reasoning=options.show_reasoning)).end()
         options.say(probe.summary(end, stats))
         if end.error is not None:
@@ -84,10 +82,21 @@ async def _chat(options: ChatOptions) -> int:
         return INTERRUPTED if stop.is_cancelled else exit_code(end.outcome)
 
 
-def _body(options: ChatOptions, model: str | None) -> dict[str, Any]:
-    body: dict[str, Any] = {"messages": [{"role": "user", "content": options.prompt}]}
-    settings = {"model": model, "max_tokens": options.max_tokens, "temperature": options.temperature}
-    return body | {name: value for name, value in settings.items() if value is not None}
+async def _endpoint(options: ChatOptions, stack: AsyncExitStack) -> Endpoint:
+    if options.base_url is not None or options.provider not in LOCAL_WIRES:
+        return connect(options.provider, base_url=options.base_url, model=options.model)
+    local = await stack.enter_async_context(LocalModel())
+    return connect(
+        options.provider,
+        base_url=local.base_url,
+        api_key="",  # a key in the environment is for others
+        headers=local.request_headers,
+        model=options.model or local.model_name,
+    )
+
+
+def _request(options: ChatOptions) -> ModelRequest:
+    return ModelRequest.of(options.prompt, max_output_tokens=options.max_tokens, temperature=options.temperature)
 
 
 def _pipeline(probe: Probe, stats: ops.BufferStats, stop: Cancellation) -> tuple[Callable[[Any], Observable[Any]], ...]:
