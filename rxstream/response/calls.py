@@ -63,7 +63,8 @@ def on_call_delta(state: State, event: ToolCallDelta) -> None:
         _enter(state, call)
     elif call.status == "open":
         call.budget.add(call.pieces, event.arguments)
-        state.begin_content(event.choice)
+        if event.choice not in state.unfinished:
+            state.begin_content(event.choice)
     else:
         state.begin(event.choice)
         state.notice("late_arguments", event.choice)

@@ -56,7 +56,8 @@ def _grow(state: State, kind: PartKind, event: Located, text: str, media_type: s
     part = state.parts.get(key)
     if part is not None and part.media_type == media_type:
         state.budgets[kind].add(part, text)
-        state.begin_content(event.choice)
+        if event.choice not in state.unfinished:
+            state.begin_content(event.choice)
         return part
     state.check_entry()
     part = PartState(*key, media_type)
