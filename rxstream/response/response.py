@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic import JsonValue
 
@@ -22,6 +22,9 @@ from rxstream.events import (
 from rxstream.response.error_json import error_json_object
 from rxstream.response.parts import MediaPart, ResponsePart, ResponseToolCall
 from rxstream.response.report import StreamReport
+
+if TYPE_CHECKING:
+    from rxstream.requests import Message
 
 __all__ = ("Outcome", "Response", "ResponseChoice")
 
@@ -142,6 +145,21 @@ class Response:
         if self.outcome not in ("failed", "indeterminate"):
             return self
         raise self.error or TruncatedStreamError()
+
+    def to_message(self) -> Message:
+        """The answer as a message, to be sent back in the next request with all that must go back with it.
+
+            request = request.then(response.to_message(), rxs.Message.tool(call.call_id, output))
+
+        It holds the first choice's text, refusal, reasoning, calls and images, with their signatures. Calls that the
+        provider ran itself, and their results, are left out.
+
+        Raises:
+            RequestError: a call is not valid, or there is audio: no request has a place for either.
+        """
+        from rxstream.response.history import message_of  # rarely asked, and its models take time to build
+
+        return message_of(self.parts)
 
     def to_json_object(self) -> dict[str, JsonValue]:
         """The response as one JSON object, as `rxstream replay --as response` prints it.
