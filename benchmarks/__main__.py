@@ -1,0 +1,125 @@
+"""`make bench`: a table of ratios, and whether each is within reach. Under two minutes.
+
+Absolute times say more of the machine than of the code; every row is a ratio taken in one run.
+"""
+
+from __future__ import annotations
+
+import platform
+import resource
+import sys
+import time
+from dataclasses import dataclass
+
+from benchmarks import contenders as who
+from benchmarks.corpus import Corpus, anthropic_text, openai_text
+from benchmarks.imports import import_ratio
+from benchmarks.measure import Entry, costs
+from benchmarks.memory import flat_growth, tool_call_factor
+from rxstream import operators as ops
+
+ROUNDS = 5
+PIECES = 20_000
+FEW = 2_500  # for those who take a hundred microseconds a piece
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line: what is compared, the ratio, and what it should be."""
+
+    what: str
+    ratio: float
+    reach: str
+    is_reached: bool
+
+    def __str__(self) -> str:
+        return f"{'ok  ' if self.is_reached else 'MISS'}  {self.what:<78} {self.ratio:7.2f} x   reach {self.reach}"
+
+
+def at_most(what: str, ratio: float, bound: float) -> Row:
+    return Row(what, ratio, f"<= {bound:g}", ratio <= bound)
+
+
+def at_least(what: str, ratio: float, bound: float) -> Row:
+    return Row(what, ratio, f">= {bound:g}", ratio >= bound)
+
+
+def chat_rows() -> list[Row]:
+    """OpenAI text in memory."""
+    many, few = openai_text(PIECES), openai_text(FEW)
+    large, single = many.in_large_chunks(), many.one_event_a_chunk()
+    entries: dict[str, Entry] = {
+        "floor": (who.floor, large, PIECES),
+        "ours": (who.ours("openai-chat"), large, PIECES),
+        "batched": (who.ours("openai-chat", ops.batch_text()), large, PIECES),
+        "sink": (who.ours_sink("openai-chat"), large, PIECES),
+        "lock-step": (who.ours("openai-chat", buffered=False), large, PIECES),
+        "one map": (who.ours("openai-chat", *who.stock_maps(1)), large, PIECES),
+        "five maps": (who.ours("openai-chat", *who.stock_maps(5)), large, PIECES),
+        "single": (who.ours("openai-chat"), single, PIECES),
+        "openai": (who.openai_sdk, few.in_large_chunks(), FEW),
+        "openai single": (who.openai_sdk, few.one_event_a_chunk(), FEW),
+    }
+    cost = costs(entries, ROUNDS)
+    floor = cost["floor"]
+    print(f"floor: {floor:.2f} us a piece of text (httpx aiter_raw + split + from_json + a slots dataclass)\n")
+    return [
+        at_most(
+            "chat text, 16 KiB chunks, parse | bounded_buffer | iterate, against the floor", cost["ours"] / floor, 1.25
+        ),
+        at_most("the same with batch_text", cost["batched"] / floor, 1.15),
+        at_most("the same through subscribe(events, sink)", cost["sink"] / floor, 1.35),
+        at_most("the same without a buffer (lock-step)", cost["lock-step"] / floor, 1.7),
+        at_most("each transparent stock operator in between", (cost["five maps"] - cost["one map"]) / 4 / floor, 0.10),
+        at_least("against the openai client", cost["openai"] / cost["ours"], 25),
+        at_least("one event per transport chunk, against the openai client", cost["openai single"] / cost["single"], 8),
+    ]
+
+
+def anthropic_rows() -> list[Row]:
+    """Anthropic text in memory."""
+    many, few = anthropic_text(PIECES), anthropic_text(FEW)
+    cost = costs(
+        {
+            "floor": (who.floor_named, many.in_large_chunks(), PIECES),
+            "ours": (who.ours("anthropic"), many.in_large_chunks(), PIECES),
+            "sdk": (who.anthropic_sdk, few.in_large_chunks(), FEW),
+            "stream()": (who.anthropic_sdk_stream, few.in_large_chunks(), FEW),
+        },
+        ROUNDS,
+    )
+    return [
+        at_most("anthropic text, 16 KiB chunks, against its own floor", cost["ours"] / cost["floor"], 1.4),
+        at_least("against the anthropic client's raw stream", cost["sdk"] / cost["ours"], 8),
+        at_least("against the anthropic client's stream()", cost["stream()"] / cost["ours"], 20),
+    ]
+
+
+def growth_rows() -> list[Row]:
+    """What must not grow."""
+    corpora: dict[int, Corpus] = {pieces: openai_text(pieces) for pieces in (1_000, 100_000)}
+    read = who.ours("openai-chat")
+    cost = costs({str(n): (read, corpus.in_large_chunks(), n) for n, corpus in corpora.items()}, 3)
+    return [
+        at_most("cost of an event in a stream of 100,000 against one of 1,000", cost["100000"] / cost["1000"], 1.1),
+        at_most("peak memory over 100,000 events against 10,000, nothing accumulated", flat_growth(), 1.1),
+        at_most("peak memory of one 8 MiB tool call, against its size", tool_call_factor(), 3.5),
+        at_most("import rxstream, against import reactivex, pydantic", import_ratio(), 1.3),
+    ]
+
+
+def main() -> int:
+    """Print the table. Returns 1 where something is out of reach."""
+    print(
+        f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}; medians of {ROUNDS} rounds\n"
+    )
+    began = time.monotonic()
+    rows = [row for rows in (chat_rows, anthropic_rows, growth_rows) for row in rows()]
+    print(*rows, sep="\n")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << (20 if sys.platform == "darwin" else 10))
+    print(f"\npeak memory of this run {peak:.0f} MiB, {time.monotonic() - began:.0f} s")
+    return 0 if all(row.is_reached for row in rows) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
