@@ -57,7 +57,7 @@ def iterate(
 class EventIterator(Generic[T]):
     """A thin handle on a stream: nothing upstream refers to it, so dropping it disposes the stream."""
 
-    __slots__ = ("__weakref__", "_pull", "_queue", "_scope", "_take", "_timeout_seconds")
+    __slots__ = ("__weakref__", "_poll", "_pull", "_queue", "_scope", "_take", "_timeout_seconds")
 
     def __init__(self, events: Observable[T], scope: Scope, timeout_seconds: float | None) -> None:
         self._scope = scope
@@ -65,12 +65,13 @@ class EventIterator(Generic[T]):
         self._pull = open_pull(events, scope)
         self._queue = self._pull.queue
         self._take = self._pull.take
+        self._poll = self._pull.poll
 
     def __aiter__(self) -> EventIterator[T]:
         return self
 
     async def __anext__(self) -> T:
-        if self._queue:
+        if self._queue or self._poll():
             return self._take()
         if self._timeout_seconds is None:
             more = await self._pull.wait()

@@ -35,6 +35,10 @@ class Pull(Protocol[T_co]):
         """The next item; there must be one."""
         ...
 
+    def poll(self) -> bool:
+        """Ask without waiting: whether there is something to take now."""
+        ...
+
     async def wait(self) -> bool:
         """Wait for an item: True; False at the end. Raises what ended the stream, once."""
         ...
@@ -114,6 +118,12 @@ class LockStep(Generic[T]):
     def take(self) -> T:
         """The next item; there must be one."""
         return self.queue.popleft()
+
+    def poll(self) -> bool:
+        """Open the gate, and see what comes at once."""
+        if self._end is None and self._waiter is None and not self.stopped:
+            self._demand.open()
+        return bool(self.queue)
 
     async def wait(self) -> bool:
         """Open the gate and wait for an item: True; False at the end. Raises what ended the stream, once."""

@@ -21,6 +21,7 @@ OutT = TypeVar("OutT")
 
 _COMPLETED: Final = object()
 _NOTHING: Final[Any] = object()
+_EMPTY: Final[Iterator[Any]] = iter(())
 
 
 class Stage(Generic[InT, OutT]):
@@ -61,7 +62,7 @@ class Stage(Generic[InT, OutT]):
         self._on_next: Callable[[OutT], None] = observer.on_next
         self._link: Callable[[Iterator[OutT]], None] | None = getattr(observer, "take_from", None)
         self._held: OutT = _NOTHING
-        self._rest: Iterator[OutT] = iter(())
+        self._rest: Iterator[OutT] = _EMPTY
         self._parked = False
         self._emitting = False
         self._late: list[OutT] = []  # bounded: max_unapplied_events, in _keep_late
@@ -226,7 +227,7 @@ class Stage(Generic[InT, OutT]):
 
     def _take_pending(self) -> tuple[OutT, Iterator[OutT]]:
         pending = self._held, self._rest
-        self._held, self._rest, self._parked = _NOTHING, iter(()), False
+        self._held, self._rest, self._parked = _NOTHING, _EMPTY, False
         return pending
 
     def resume(self) -> None:

@@ -236,6 +236,10 @@ class PulledBuffer(_Buffer[T]):
             self._look()
         self._arrived()
 
+    def poll(self) -> bool:
+        """Whether something can be taken now."""
+        return self._queue.has_item
+
     async def wait(self) -> bool:
         """Wait until something can be taken: True; False at the end.
 
