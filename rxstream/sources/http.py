@@ -66,8 +66,9 @@ def http_stream(
 
     Disposing closes the connection at once, whatever the server does; a connection whose answer has ended is used
     again. (Over HTTP/2 many streams share a connection, and it is the client that tells the server which one was left:
-    httpx2 does, httpx 0.28 does not.) The client is the caller's: it stays open, and its timeouts hold, of which `read` counts only while bytes are
-    waited for. httpx's default of five seconds is short for a model that thinks: `timeout=httpx.Timeout(10, read=300)`.
+    httpx2 does, httpx 0.28 does not.) The client is the caller's: it stays open, and its timeouts hold, of which `read`
+    counts only while bytes are waited for. httpx's default of five seconds is short for a model that thinks:
+    `timeout=httpx.Timeout(10, read=300)`.
 
     Args:
         client: `httpx.AsyncClient`, or any with its `build_request` and `send`.

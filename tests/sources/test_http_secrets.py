@@ -37,7 +37,6 @@ REPLIES = {
     "a cut body": Reply([Send(ANSWER.encode()), Cut()]),
     "a damaged body": Reply([Send(ANSWER.encode())], headers={"content-encoding": "gzip"}),
     "an encoding": Reply([Send(ANSWER.encode())], headers={"content-encoding": ANSWER}),
-    "a status line": Reply(before_head=[Cut()], headers={"x-echo": ANSWER}),
 }
 
 
