@@ -30,6 +30,9 @@ from rxstream.testing import Reply, ScriptedProvider, Send, ThreadedProvider
 
 __all__ = ("run_backpressure",)
 
+WIRE_BYTES: Final = 8 << 20
+"""How much the provider has to say: more than the kernel's buffers take from a writer whose reader sleeps."""
+
 EVENTS_PER_SECOND: Final = 500
 """How fast the reader reads when it reads; the provider could write a hundred times that."""
 
@@ -102,14 +105,15 @@ async def _show(seconds: float) -> int:
 
 def _wire(total: int) -> list[bytes]:
     """Every piece as one HTTP chunk; the last one is cut in mid-word, and then the body ends."""
-    pieces = [b"data: " + _chunk(word(number)) + b"\n\n" for number in range(total)]
-    return [*pieces, (b"data: " + _chunk("unfinished")).split(b"ished")[0]]
+    padding = "x" * (WIRE_BYTES // total)
+    pieces = [b"data: " + _chunk(word(number), padding) + b"\n\n" for number in range(total)]
+    return [*pieces, (b"data: " + _chunk("unfinished", padding)).split(b"ished")[0]]
 
 
-def _chunk(text: str) -> bytes:
+def _chunk(text: str, padding: str) -> bytes:
     choice = {"index": 0, "delta": {"content": text}, "finish_reason": None}
     chunk = {"id": "chatcmpl-show", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
-    return json.dumps(chunk | {"choices": [choice], "obfuscation": "x" * 900}, separators=(",", ":")).encode()
+    return json.dumps(chunk | {"choices": [choice], "obfuscation": padding}, separators=(",", ":")).encode()
 
 
 class _Gauge:
