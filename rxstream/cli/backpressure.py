@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import socket
 import sys
 import textwrap
 import time
@@ -87,7 +88,9 @@ async def _show(seconds: float) -> int:
     stats, reader = ops.BufferStats(), Reader()
     typer.echo(f"A provider has {total:,} words to say and writes as fast as its socket takes them.\n")
     with ScriptedProvider.run_in_thread(Reply([*map(Send, _wire(total))])) as provider:
-        async with httpx.AsyncClient(timeout=None) as client:
+        # A small receive buffer, so that the kernel does not hide the pause behind megabytes of its own.
+        transport = httpx.AsyncHTTPTransport(socket_options=[(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)])
+        async with httpx.AsyncClient(timeout=None, transport=transport) as client:
             subscription = read_at_your_own_pace(client, provider.base_url + "/v1/chat/completions", reader, stats)
             gauge = _Gauge(provider, total + 1, reader, stats)
             reader.may_read.set()
