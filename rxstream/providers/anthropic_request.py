@@ -3,7 +3,10 @@
 The API asks for `max_tokens` in every request. Where nobody says it, `DEFAULT_MAX_TOKENS` is sent, also with a body in
 the wire's own words, and the tokens that such a body reserves for reasoning come on top.
 
-Source: Anthropic's published types of `MessageCreateParams`.
+Sampling (`temperature`, `top_p`, `top_k`) is sent where it is asked for. Anthropic's newer models refuse it, and so
+does API version 2026-10-21; older models and other servers of this wire take it.
+
+Source: Anthropic's published types of `MessageCreateParams`, and its list of API versions.
 """
 
 from __future__ import annotations

@@ -83,6 +83,8 @@ _ANTHROPIC: Final = Service(
     "https://api.anthropic.com",
     keys=(Key("ANTHROPIC_API_KEY", "x-api-key"), Key("ANTHROPIC_AUTH_TOKEN")),
     base_url_variables=("ANTHROPIC_BASE_URL",),
+    # Every server of this wire knows this version. The next one, 2026-10-21, refuses temperature, top_p and top_k: who
+    # wants it says so in `connect(headers=...)`.
     headers={"anthropic-version": "2023-06-01"},
     custom_headers_variable="ANTHROPIC_CUSTOM_HEADERS",
 )

@@ -174,7 +174,7 @@ class NativeContent(RequestModel):
     """A part in the provider's own words, sent as it is: a document, audio, a mark for its cache."""
 
     type: Literal["native"] = "native"
-    data: dict[str, JsonValue] = Field(repr=False)
+    data: dict[str, Any] = Field(repr=False)
 
 
 Content: TypeAlias = Annotated[

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from rxstream.requests.content import ReasoningContent, RequestModel
 from rxstream.requests.message import Message
@@ -51,7 +51,7 @@ class ModelRequest(RequestModel):
     messages: Annotated[Sequence[Message], AfterValidator(tuple), Field(min_length=1)]
     model: str | None = None
     tools: Annotated[Sequence[Tool], AfterValidator(tuple)] = ()
-    native_tools: Annotated[Sequence[dict[str, JsonValue]], AfterValidator(tuple)] = ()
+    native_tools: Annotated[Sequence[dict[str, Any]], AfterValidator(tuple)] = ()
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
     response_format: ResponseFormat | None = None
@@ -65,7 +65,7 @@ class ModelRequest(RequestModel):
     seed: int | None = None
     reasoning: ReasoningOptions | None = None
     metadata: dict[str, str] = Field(default={}, repr=False)
-    extra: dict[str, JsonValue] = Field(default={}, repr=False)
+    extra: dict[str, Any] = Field(default={}, repr=False)
 
     @classmethod
     def of(cls, prompt: str, *, system: str | None = None, **settings: Any) -> Self:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import builtins
-from typing import Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, Field, JsonValue, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from rxstream.requests.content import RequestModel
 
@@ -31,7 +31,7 @@ class Tool(RequestModel):
 
     name: str
     description: str | None = None
-    parameters: dict[str, JsonValue] = Field(default={"type": "object", "properties": {}})
+    parameters: dict[str, Any] = Field(default={"type": "object", "properties": {}})
     strict: bool | None = None
 
 
@@ -57,7 +57,7 @@ class JsonSchemaFormat(RequestModel):
 
     type: Literal["json_schema"] = "json_schema"
     name: str = "answer"
-    json_schema: dict[str, JsonValue] = Field(alias="schema")
+    json_schema: dict[str, Any] = Field(alias="schema")
     description: str | None = None
     strict: bool | None = None
 
