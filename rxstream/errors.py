@@ -174,13 +174,16 @@ class FrameTooLargeError(FramingError):
         limit: the bound in bytes.
         value: what was seen when it was passed, in bytes; the rest was not read.
         setting: the field of `Limits` to change.
+        kind: the framing's own word for it, where it has one.
     """
 
     category: Category = "limit"
 
-    def __init__(self, what: str, *, limit: int, value: int, setting: str, **context: Any) -> None:
+    def __init__(
+        self, what: str, *, limit: int, value: int, setting: str, kind: str = "too_large", **context: Any
+    ) -> None:
         message = f"{what} of {value} bytes or more is over {setting}={limit}; raise Limits({setting}=...) to accept it"
-        super().__init__(message, kind="too_large", **context)
+        super().__init__(message, kind=kind, **context)
         self.limit = limit
         self.value = value
         self.setting = setting

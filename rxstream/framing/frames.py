@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 
 from rxstream.errors import StreamError
 
-__all__ = ("Framing", "Payload", "SSEFrame")
+__all__ = ("EventStreamFrame", "Framing", "HeaderValue", "Payload", "SSEFrame")
 
 
 @dataclass(slots=True)
@@ -36,7 +36,62 @@ class SSEFrame:
     retry: int | None = None
 
 
-Payload = bytes | SSEFrame
+HeaderValue = bool | int | bytes | str
+"""What a header of an AWS event stream may hold: a timestamp is milliseconds since 1970, a UUID its text."""
+
+
+@dataclass(slots=True)
+class EventStreamFrame:
+    """One message of an AWS event stream.
+
+    What it is stands in its headers: an `event` (`:event-type`), an `exception` that the service's model knows
+    (`:exception-type`, with a JSON payload), or an `error` that it does not (`:error-code` and `:error-message`, often
+    without payload). All three are frames; what they mean is said by whoever decodes them.
+
+    Args:
+        headers: by name, in the order they were sent.
+        payload: the bytes after the headers.
+    """
+
+    headers: dict[str, HeaderValue]
+    payload: bytes = b""
+
+    @property
+    def message_type(self) -> str | None:
+        """`"event"`, `"exception"` or `"error"`; like the others, None where the header is absent or no string."""
+        return self._text(":message-type")
+
+    @property
+    def event_type(self) -> str | None:
+        """The name of an event, such as `"contentBlockDelta"`."""
+        return self._text(":event-type")
+
+    @property
+    def exception_type(self) -> str | None:
+        """The name of an exception, such as `"throttlingException"`."""
+        return self._text(":exception-type")
+
+    @property
+    def error_code(self) -> str | None:
+        """The code of an error."""
+        return self._text(":error-code")
+
+    @property
+    def error_message(self) -> str | None:
+        """The sentence of an error."""
+        return self._text(":error-message")
+
+    @property
+    def content_type(self) -> str | None:
+        """The media type of the payload, such as `"application/json"`."""
+        return self._text(":content-type")
+
+    def _text(self, name: str) -> str | None:
+        value = self.headers.get(name)
+        return value if isinstance(value, str) else None
+
+
+Payload = bytes | SSEFrame | EventStreamFrame
 """A frame on the hot path: its bytes where it is nothing but data, else the frame."""
 
 FrameT_co = TypeVar("FrameT_co", covariant=True)

@@ -10,7 +10,7 @@ from rxstream.operators.bounded_buffer import BufferStats, bounded_buffer
 from rxstream.operators.cancel_on import cancel_on
 from rxstream.operators.decode import decode
 from rxstream.operators.event_size import event_bytes
-from rxstream.operators.frame import frame, frame_sse
+from rxstream.operators.frame import frame, frame_eventstream, frame_json_array, frame_ndjson, frame_sse
 from rxstream.operators.parse import parse
 from rxstream.operators.project import project
 from rxstream.operators.require_terminal import require_terminal
@@ -24,6 +24,9 @@ __all__ = (
     "decode",
     "event_bytes",
     "frame",
+    "frame_eventstream",
+    "frame_json_array",
+    "frame_ndjson",
     "frame_sse",
     "overflow",
     "parse",

@@ -12,7 +12,7 @@ from rxstream.errors import DecodeError, StreamError
 from rxstream.events import CONTENT_EVENTS, Event, ProviderEvent
 from rxstream.flow.scheduler import FlowScheduler
 from rxstream.flow.stage import InT, Stage, stage_operator
-from rxstream.framing.frames import Payload, SSEFrame
+from rxstream.framing.frames import Payload
 from rxstream.limits import Limits
 from rxstream.providers.decoder import Decoder
 from rxstream.providers.registry import get_wire
@@ -148,7 +148,7 @@ class _FrameDecoder(Decoding[Any]):
 
     __slots__ = ()
 
-    def expand(self, frame: SSEFrame | bytes | str) -> Iterable[Event]:
+    def expand(self, frame: Payload | str) -> Iterable[Event]:
         return self.read((frame.encode() if isinstance(frame, str) else frame,))
 
     def finish(self, error: Exception | None) -> Iterable[Event]:

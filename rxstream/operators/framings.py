@@ -15,6 +15,9 @@ FramingFactory: TypeAlias = Callable[[Limits | None], Framing[Any]]
 """Makes the framing of one subscription, within the limits that hold there."""
 
 FRAMINGS: Final[Mapping[str, str]] = {
+    "eventstream": "rxstream.framing.eventstream:EventStreamParser",
+    "json_array": "rxstream.framing.json_array:JSONArrayParser",
+    "ndjson": "rxstream.framing.ndjson:NDJSONParser",
     "sse": "rxstream.framing.sse:SSEParser",
     "whole": "rxstream.framing.whole:WholeBody",
 }

@@ -15,15 +15,17 @@ from pydantic import JsonValue
 from pydantic_core import from_json
 
 from rxstream.errors import DecodeError, LimitError
-from rxstream.framing.frames import Payload
+from rxstream.framing.frames import EventStreamFrame, Payload
 from rxstream.providers.fields import JsonObject
 
 __all__ = ("check_depth", "is_keep_alive", "payload_data", "payload_text", "read_object")
 
 
 def payload_data(payload: Payload) -> bytes | str:
-    """What a payload holds: its bytes, or the data of its frame."""
-    return payload if isinstance(payload, bytes) else payload.data
+    """What a payload holds: its bytes, or the data or payload of its frame."""
+    if isinstance(payload, bytes):
+        return payload
+    return payload.payload if isinstance(payload, EventStreamFrame) else payload.data
 
 
 def payload_text(payload: Payload) -> str:
