@@ -225,8 +225,8 @@ class CallTable:
 
     def _is_another(self, call: _TableCall, piece: CallPiece) -> bool:
         """Whether a piece that would go to `call` by its place begins a call of its own."""
-        if call.is_whole and (piece.name or piece.arguments):
-            return True
+        if call.is_whole:
+            return bool(piece.call_id or piece.name)
         if piece.call_id:
             # A call without an id takes the id that follows, unless a name comes with it and it has one already.
             has_begun = bool(call.name) if piece.index is None else call.is_started and bool(piece.name)

@@ -171,6 +171,8 @@ def arguments_fault(text: str, max_depth: int) -> str | None:
         value = from_json(text, allow_inf_nan=False)
     except (ValueError, RecursionError) as error:
         return f"the arguments are not JSON: {error}"  # the parser names a place, never the content
+    except TypeError:  # what it says of text that no UTF-8 can hold
+        return "the arguments are not JSON: half of a surrogate pair"
     if text.count("{") + text.count("[") > max_depth and _is_deeper(value, max_depth):
         return f"the arguments nest deeper than max_json_depth={max_depth}"
     return None

@@ -150,6 +150,31 @@ def test_several_calls_need_neither_index_nor_id() -> None:
     assert [arguments for _, _, arguments in complete(result)] == ["{}", "[]"]
 
 
+def test_a_call_without_an_id_takes_none_that_comes_with_a_name() -> None:
+    for place in (None, 0):
+        result = run(calls(call(place, None, "f", "{}")), calls(call(place, "b", "g", "[]")), *ENDED)
+        assert [(name, arguments) for _, name, arguments in complete(result)] == [("f", "{}"), ("g", "[]")]
+        assert complete(result)[1][0] == "b"
+
+
+def test_another_name_behind_arguments_is_another_call_where_nothing_has_an_id() -> None:
+    result = run(calls(call(0, None, "f", "{}")), calls(call(0, None, "g", "[]")), *ENDED)
+    assert [(name, arguments) for _, name, arguments in complete(result)] == [("f", "{}"), ("g", "[]")]
+
+
+def test_an_equal_name_without_an_id_is_a_repeat() -> None:
+    result = run(calls(call(0, None, "f", "{")), calls(call(0, None, "f", "}")), *ENDED)
+    assert [(name, arguments) for _, name, arguments in complete(result)] == [("f", "{}")]
+
+
+def test_an_id_that_comes_after_the_start_changes_nothing_that_was_said() -> None:
+    result = run(calls(call(0, None, "f", "{")), calls(call(0, "late")), calls(call(5, "late", None, "}")), *ENDED)
+    (only,) = result.of(ToolCall)
+    said = [event.call_id for event in result.events if isinstance(event, ToolCallStart | ToolCallDelta | ToolCall)]
+    assert set(said) == {only.call_id}
+    assert (only.arguments, only.call_id != "late") == ("{}", True)
+
+
 def test_a_fragment_without_id_and_index_goes_to_the_latest_call() -> None:
     result = run(calls(call(None, "a", "f", "{")), calls(call(None, None, None, "}")), *ENDED)
     assert complete(result) == [("a", "f", "{}")]
@@ -180,9 +205,10 @@ def test_a_whole_call_said_twice_under_one_id_is_one_call() -> None:
 
 
 def test_more_arguments_behind_a_whole_call_are_a_protocol_error() -> None:
-    result = run(calls(call(0, "c", "f", {"a": 1})), calls(call(0, "c", "f", '{"b":2}')), *ENDED)
-    assert isinstance(result.error, DecodeError)
-    assert result.of(ToolCall) == []
+    for more in (call(0, "c", "f", '{"b":2}'), call(0, arguments="}"), call(None, arguments="}")):
+        result = run(calls(call(0, "c", "f", {"a": 1})), calls(more), *ENDED)
+        assert isinstance(result.error, DecodeError)
+        assert result.of(ToolCall) == []
 
 
 def test_arguments_repeated_in_a_last_fragment_never_run() -> None:

@@ -209,7 +209,8 @@ CUMULATIVE = ChatDialect("gateway", has_cumulative_text=True)
 
 
 def test_a_server_that_repeats_all_text_is_cut_where_its_dialect_says_so() -> None:
-    result = run(text("He"), text("Hello"), text("Hello"), text("Hello you"), finish(), DONE, dialect=CUMULATIVE)
+    pieces = ("He", "Hello", "Hello", "Hell", "", "Hello you")
+    result = run(*map(text, pieces), finish(), DONE, dialect=CUMULATIVE)
     assert [delta.text for delta in result.of(TextDelta)] == ["He", "llo", " you"]
     assert result.of(Violation) == []
 
