@@ -101,3 +101,10 @@ def test_a_recording_cut_before_its_first_finish_never_ends_well(recording: Reco
     outcome = decode_sse(OpenAIChatDecoder, [wire[: min(places, default=len(wire) // 2)]])
     assert isinstance(outcome.error, StreamError)
     assert not outcome.of(ToolCall)
+
+
+@pytest.mark.parametrize("recording", recordings("sse:openai-completions"), ids=lambda recording: recording.name)
+def test_a_recording_of_the_old_completions_wire_is_read_as_well(recording: Recording) -> None:
+    outcome = decode_sse(OpenAIChatDecoder, [recording.path.read_bytes()])
+    assert outcome.error is None
+    assert found(outcome, recording) == expected(recording)
