@@ -59,7 +59,6 @@ class ValueScanner:
 
     def __init__(self, max_depth: int) -> None:
         self._max_depth = max_depth
-        self.is_open = False
         self.begin(QUOTE)
         self.is_open = False
 
@@ -123,7 +122,9 @@ class ValueScanner:
         """
         if self._is_in_string:
             skippable = STRING_REST
+        elif self._depth == 0:
+            return place  # the value's first byte
         else:
-            skippable = PARTS if 0 < self._depth < self._max_depth else STRINGS
+            skippable = PARTS if self._depth < self._max_depth else STRINGS
         skipped = skippable.match(data, place, stop)
         return stop if skipped is None else skipped.end()

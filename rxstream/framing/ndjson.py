@@ -67,6 +67,7 @@ class NDJSONParser(TwoFaces[bytes]):
         if not self._bom.is_passed:
             window = self._bom.strip(window)
         pending = self._pending
+        most_bytes = len(pending) + len(window)  # no line that is held now is longer
         lines = window.split(b"\n")
         if len(lines) > 1 and pending:
             lines[0] = bytes(pending) + lines[0]
@@ -74,8 +75,7 @@ class NDJSONParser(TwoFaces[bytes]):
         last = lines.pop()
         pending += last  # bounded: max_line_bytes, below
         self._lines_read += len(lines)
-        # No line is longer than all that is held and the window together.
-        if len(pending) + len(window) > self._max_bytes or self._are_blanks_faults:
+        if most_bytes > self._max_bytes or self._are_blanks_faults:
             return self._checked(lines)
         return [line for raw in lines if (line := raw.strip(BLANKS))]
 

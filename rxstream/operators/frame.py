@@ -87,9 +87,9 @@ def frame_ndjson(
 ) -> Callable[[Observable[bytes]], Observable[bytes]]:
     """Cut bytes into the lines of newline-delimited JSON, as `frame("ndjson")`.
 
-        source  --{"a"--:1}LF{"b"--:2}--|
+        source  --{"a":--1}LF{"b":2}--|
                 frame_ndjson()
-        output  --------x---------------(y|)    (x is {"a":1}, y is {"b":2})
+        output  ---------x------------(y|)    (x is {"a":1}, y is {"b":2})
 
     A line that has its LF is not read: whether it is JSON is asked by whoever decodes it.
 
@@ -142,12 +142,12 @@ def frame_eventstream(
 
         source  --prelude--headers--payload--crc--|
                 frame_eventstream()
-        output  ----------------------------x-----|
+        output  -----------------------------x----|
 
     Messages of the types `exception` and `error` are frames like any other.
 
     Args:
-        limits: the bounds on a message (`max_eventstream_frame_bytes`) and its headers (`max_eventstream_headers_bytes`).
+        limits: `max_eventstream_frame_bytes` bounds a message, `max_eventstream_headers_bytes` its headers.
         diagnostics: where the bytes of a bad message go.
 
     Returns:

@@ -8,34 +8,32 @@ from collections.abc import Iterable
 from rxstream.errors import FrameTooLargeError, StreamError
 from rxstream.framing.frames import Payload, SSEFrame
 from rxstream.framing.sse import SSEParser
-from rxstream.testing import cut
+from tests.framing.outcome import chunk_matrix, run_frames, run_payloads
 
-CHUNK_SIZES = (1, 2, 3, 7)
+__all__ = (
+    "chunk_matrix",
+    "facts",
+    "is_same_event",
+    "outcome",
+    "payload_outcome",
+    "reference_events",
+    "told",
+)
+
 ErrorFacts = tuple[object, ...]
 BOM = b"\xef\xbb\xbf"
 
 
 def outcome(parser: SSEParser, chunks: Iterable[bytes]) -> tuple[list[SSEFrame], ErrorFacts | None]:
     """Feed `chunks` and close: the frames in order, and what is to be told of the error that ended them."""
-    frames: list[SSEFrame] = []
-    try:
-        for chunk in chunks:
-            frames.extend(parser.feed(chunk))
-        frames.extend(parser.close())
-    except StreamError as error:
-        return frames, facts(error)
-    return frames, None
+    frames, error = run_frames(parser, chunks)
+    return frames, None if error is None else facts(error)
 
 
 def payload_outcome(parser: SSEParser, chunks: Iterable[bytes]) -> tuple[list[Payload], ErrorFacts | None]:
     """The same on the hot path."""
-    payloads: list[Payload] = []
-    for chunk in chunks:
-        payloads += parser.feed_payloads(chunk)
-        if parser.error is not None:
-            return payloads, facts(parser.error)
-    payloads += parser.close_payloads()
-    return payloads, None if parser.error is None else facts(parser.error)
+    payloads, error = run_payloads(parser, chunks)
+    return payloads, None if error is None else facts(error)
 
 
 def facts(error: StreamError) -> ErrorFacts:
@@ -56,11 +54,6 @@ def is_same_event(payload: Payload, frame: SSEFrame) -> bool:
     name_repeats = frame.data.startswith((f'{{"type":"{frame.event}"', f'{{"type": "{frame.event}"'))
     is_plain = frame.id == "" and frame.retry is None and (frame.event == "message" or name_repeats)
     return is_plain and payload.decode("utf-8", "replace") == frame.data
-
-
-def chunk_matrix(wire: bytes) -> list[list[bytes]]:
-    """`wire` whole, and in chunks of each of `CHUNK_SIZES`."""
-    return [[wire], *(cut(wire, size) for size in CHUNK_SIZES)]
 
 
 def reference_events(wire: bytes) -> list[SSEFrame]:
