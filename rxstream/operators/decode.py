@@ -90,8 +90,12 @@ class Decoding(Stage[InT, Event]):
         """The events of `payloads`. The wire's last word, or a fault, ends the stream after them."""
         out: list[Event] = []
         decoder, rest = self._decoder, iter(payloads)
-        while self._read_some(rest, out):
-            pass
+        decode = decoder.decode
+        try:
+            for payload in rest:
+                decode(payload, out)
+        except StreamError as error:
+            self._recover(error, rest, out)
         if not self._has_content:
             self._has_content = any(type(event) in _CONTENT for event in out)
         if decoder.done and self._end is None:
@@ -100,20 +104,23 @@ class Decoding(Stage[InT, Event]):
                 self.end_with()
         return out
 
-    def _read_some(self, rest: Iterator[Payload], out: list[Event]) -> bool:
-        """Decode up to the end or a bad frame. Returns whether to go on behind it."""
-        decode = self._decoder.decode
+    def _recover(self, fault: StreamError, rest: Iterator[Payload], out: list[Event]) -> None:
+        """End with what was raised, or make an event of each bad frame and go on behind it."""
+        error: StreamError | None = fault
+        while error is not None:
+            if self._on_bad_frame == "fail" or not isinstance(error, DecodeError):
+                self.fail_with(error, out)
+                return
+            out.append(ProviderEvent("bad_frame", {"error": error.public.message, "frame": _raw(error)}))
+            error = self._decode_up_to_a_fault(rest, out)
+
+    def _decode_up_to_a_fault(self, rest: Iterator[Payload], out: list[Event]) -> StreamError | None:
         try:
             for payload in rest:
-                decode(payload, out)
-        except DecodeError as error:
-            if self._on_bad_frame == "event":
-                out.append(ProviderEvent("bad_frame", {"error": error.public.message, "frame": _raw(error)}))
-                return True
-            self.fail_with(error, out)
+                self._decoder.decode(payload, out)
         except StreamError as error:
-            self.fail_with(error, out)
-        return False
+            return error
+        return None
 
     def close(self, out: list[Event]) -> None:
         """The bytes ended: what the decoder held back, and its verdict."""
