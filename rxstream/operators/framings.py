@@ -17,11 +17,14 @@ FramingFactory: TypeAlias = Callable[[Limits | None], Framing[Any]]
 FRAMINGS: Final[Mapping[str, str]] = {
     "eventstream": "rxstream.framing.eventstream:EventStreamParser",
     "json_array": "rxstream.framing.json_array:JSONArrayParser",
+    "json_values": "rxstream.framing.sniffing:json_values",
     "ndjson": "rxstream.framing.ndjson:NDJSONParser",
     "sse": "rxstream.framing.sse:SSEParser",
+    "sse_or_json_lines": "rxstream.framing.sniffing:sse_or_json_lines",
+    "sse_or_json_values": "rxstream.framing.sniffing:sse_or_json_values",
     "whole": "rxstream.framing.whole:WholeBody",
 }
-"""Every framing by name: the class that reads it, as `module:name`; it takes `limits=`."""
+"""Every framing by name: what makes its parser, as `module:name`; it takes `limits=`."""
 
 
 def framing_factory(framing: str | FramingFactory, **options: Any) -> FramingFactory:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from reactivex import Observable, abc
 
 from rxstream.diagnostics import Diagnostics
-from rxstream.errors import StreamError, TruncatedStreamError
+from rxstream.errors import ProviderError, StreamError, TruncatedStreamError
 from rxstream.events import Event
 from rxstream.flow.scheduler import FlowScheduler
 from rxstream.flow.stage import stage_operator
@@ -91,18 +91,29 @@ class _Parser(Decoding[bytes]):
             self.abort(error, out)
             return out
         out = self.read(self._framing.close_payloads())
-        if self._framing.error is not None and not self._decoder.done:
+        if isinstance(self._end, StreamError):
+            pass  # the last frame was the fault
+        elif self._framing.error is not None and not self._decoder.done:
             self.fail_with(self._framing.error, out)
-        elif not self._decoder.done:
+        else:
             self._close_as_what_it_was(out)
         return out
 
     def _close_as_what_it_was(self, out: list[Event]) -> None:
-        """The decoder's verdict; where it is "no end signal" and a body stood in place of events, that body's error."""
+        """The decoder's verdict, unless a body stood in place of events, or between two of them.
+
+        What says that the provider failed is true whatever the events said. Any other body is the reason only where
+        the end signal is missing.
+        """
+        body: bytes = b"" if self._decoder.done else getattr(self._framing, "unframed", b"")
+        error = _error_of(body) if body else None
+        if isinstance(error, ProviderError):
+            error.phase = None if self._has_content else error.phase
+            self.fail_with(error, out)
+            return
         self.close(out)
-        body: bytes = getattr(self._framing, "unframed", b"")
-        if body and isinstance(self._end, TruncatedStreamError):
-            self.end_with(self._known(_error_of(body), out))
+        if error is not None and isinstance(self._end, TruncatedStreamError):
+            self.end_with(self._known(error, out))
 
 
 def _error_of(body: bytes) -> StreamError:

@@ -64,7 +64,7 @@ _WORDS: Final[dict[Category, str]] = {
     "provider": """
         server_error api_error internal internal_error internal_server_error internal_server_exception internal_failure
         model_error model_error_exception model_stream_error_exception api_connection_error unknown aborted data_loss
-        provider_unavailable upstream_error bad_gateway""",
+        provider_unavailable upstream_error bad_gateway cancelled""",
 }
 
 _CATEGORIES: Final[Mapping[str, Category]] = MappingProxyType(

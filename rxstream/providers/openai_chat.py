@@ -37,7 +37,7 @@ from rxstream.providers.dialects import CHAT_DIALECTS, ChatDialect
 from rxstream.providers.extras import Extras
 from rxstream.providers.fields import JsonObject, WrongTypeError, whole_number
 from rxstream.providers.http_errors import error_from_object, is_error_object
-from rxstream.providers.payloads import is_keep_alive, payload_data, payload_text, read_object
+from rxstream.providers.payloads import is_keep_alive, payload_data, payload_text, read_loosely, read_object
 from rxstream.providers.tool_assembly import CallIds
 from rxstream.providers.usage import chat_usage, is_all_zero
 
@@ -128,7 +128,7 @@ class OpenAIChatDecoder:
             self.done = True
             self._conclude(out)
         elif isinstance(payload, SSEFrame) and payload.event == "error":
-            self._fail(_loose_object(payload), payload, out)
+            self._fail(read_loosely(payload), payload, out)
         elif data[:1] in OBJECT_STARTS or not is_keep_alive(payload_text(payload)):
             self._guard(read_object(payload, self._limits.max_json_depth), payload, out)
 
@@ -291,16 +291,6 @@ def _error_in(chunk: JsonObject) -> JsonValue:
     groq = chunk.get("x_groq")
     error = groq.get("error") if isinstance(groq, dict) else None
     return {"error": error} if error else None
-
-
-def _loose_object(payload: Payload) -> JsonValue:
-    """What a frame named `error` holds: it is the provider's error whatever it is."""
-    text = payload_text(payload)
-    try:
-        value: JsonValue = from_json(text)
-    except ValueError:
-        return text
-    return value
 
 
 def _usage_in(chunk: JsonObject) -> JsonObject | None:

@@ -18,7 +18,7 @@ from rxstream.errors import DecodeError, LimitError
 from rxstream.framing.frames import EventStreamFrame, Payload
 from rxstream.providers.fields import JsonObject
 
-__all__ = ("check_depth", "is_keep_alive", "payload_data", "payload_text", "read_object")
+__all__ = ("check_depth", "is_keep_alive", "payload_data", "payload_text", "read_loosely", "read_object")
 
 
 def payload_data(payload: Payload) -> bytes | str:
@@ -61,6 +61,16 @@ def read_object(payload: Payload, max_depth: int) -> JsonObject:
     if not isinstance(value, dict):
         raise DecodeError("a frame is JSON, but not an object", detail=data)
     check_depth(value, data, max_depth)
+    return value
+
+
+def read_loosely(payload: Payload) -> JsonValue:
+    """What a payload holds that means the same whatever it is, such as a frame named `error`: its JSON, else its text."""
+    text = payload_text(payload)
+    try:
+        value: JsonValue = from_json(text)
+    except ValueError:
+        return text
     return value
 
 

@@ -1,0 +1,53 @@
+"""What the candidates of one Gemini stream share."""
+
+from __future__ import annotations
+
+from rxstream.errors import LimitError
+from rxstream.events import Event, Violation
+from rxstream.limits import Limits
+from rxstream.providers.extras import Extras
+from rxstream.providers.tool_assembly import CallIds
+
+__all__ = ("GeminiContext",)
+
+
+class GeminiContext:
+    """Ids, bounds and extras of one stream.
+
+    Args:
+        limits: the bounds.
+
+    Attributes:
+        ids: makes an id for a call that came without one.
+        extras: keeps what has no member.
+    """
+
+    __slots__ = ("_call_count", "_used_ids", "extras", "ids", "limits")
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.ids = CallIds()
+        self.extras = Extras()
+        self._call_count = 0
+        self._used_ids: set[str] = set()  # bounded: max_tool_calls
+
+    def count_call(self) -> None:
+        """Count a call of a client's tool.
+
+        Raises:
+            LimitError: it is one more than `max_tool_calls` in this stream.
+        """
+        limit = self.limits.max_tool_calls
+        if self._call_count >= limit:
+            raise LimitError("tool calls of one stream", limit=limit, value=limit + 1, setting="max_tool_calls")
+        self._call_count += 1
+
+    def own_id(self, wire_id: str, choice: int, out: list[Event]) -> str:
+        """The id of a call that begins: the wire's, but for one that another call has already."""
+        if wire_id and wire_id not in self._used_ids:
+            self._used_ids.add(wire_id)
+            return wire_id
+        if wire_id:
+            message = "two tool calls have one id; the second one was given another"
+            out.append(Violation("duplicate_call_id", message, 1, choice))
+        return self.ids.new()
