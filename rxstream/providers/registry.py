@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from rxstream.providers.provider_request import RequestWriter
 
-__all__ = ("ENTRY_POINTS", "Wire", "get_wire", "register_provider", "register_wire", "wire_names")
+__all__ = ("ENTRY_POINTS", "Wire", "find_wire", "get_wire", "register_provider", "register_wire", "wire_names")
 
 ENTRY_POINTS: Final = "rxstream.providers"
 """The group of entry points in which a package offers its providers."""
@@ -123,10 +123,20 @@ def get_wire(name: str) -> Wire:
     Raises:
         ValueError: no wire has that name, or a package offers it and then does not register it.
     """
+    wire = find_wire(name)
+    return dataclasses.replace(wire, decoder=_load(wire.decoder))
+
+
+def find_wire(name: str) -> Wire:
+    """Find a wire, to be looked at: of those that are here nothing is imported.
+
+    Raises:
+        ValueError: as `get_wire`.
+    """
     row = _ROWS.get(name) or _take_offer(name)
     if row is None:
         raise ValueError(f"there is no wire {name!r}; known are {', '.join(wire_names())}")
-    return dataclasses.replace(row, name=name, decoder=_load(row.decoder), speaks=row.speaks or name)
+    return dataclasses.replace(row, name=name, speaks=row.speaks or name)
 
 
 def register_wire(
