@@ -8,7 +8,7 @@ import time
 import weakref
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import reactivex as rx
@@ -19,6 +19,7 @@ from reactivex import operators as rx_ops
 
 from rxstream.consume.iterate import EventIterator, iterate
 from rxstream.operators.bounded_buffer import bounded_buffer
+from rxstream.operators.buffer_subscription import PulledBuffer
 from rxstream.sources import from_aiter, from_iterable
 from rxstream.testing.leaks import settle
 from tests.flow.chains import (
@@ -44,11 +45,11 @@ LAST = st.none() | BUFFERS
 
 async def finish(stream: EventIterator[Any], specs: tuple[SourceSpec, ...], parts: list[Part]) -> None:
     """Close the stream and assert that nothing of it is left."""
-    pull = stream._pull
+    pull = cast(Any, stream._pull)
+    demand = pull._up if isinstance(pull, PulledBuffer) else pull._demand
     await stream.aclose()
     await settle()
     assert not any(spec.is_live for spec in specs)
-    demand = getattr(pull, "_demand", None) or pull._up
     assert not demand._parked
     assert not demand._sources
     for part in parts:
