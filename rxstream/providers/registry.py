@@ -97,6 +97,8 @@ _CHAT: Final = _row(
     speaks="openai-chat",
 )
 
+_OLLAMA: Final = "rxstream.providers.ollama:OllamaDecoder"
+
 _ROWS: Final[dict[str, Wire]] = {
     "anthropic": _row(
         "sse",
@@ -105,6 +107,8 @@ _ROWS: Final[dict[str, Wire]] = {
         "anthropic_request:anthropic_request",
         service=_ANTHROPIC,
     ),
+    # A whole answer of this wire is its last line.
+    "ollama": Wire("", "ndjson", _OLLAMA, body_decoder=_OLLAMA),
     **{
         name: dataclasses.replace(_CHAT, dialect=dialect, service=CHAT_SERVICES.get(name, ANYWHERE))
         for name, dialect in CHAT_DIALECTS.items()

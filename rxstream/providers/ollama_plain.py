@@ -1,0 +1,107 @@
+"""The short way for a line of Ollama that is one piece of text or reasoning and nothing else.
+
+The JSON parser itself proves what a line is: its message to the last key, and of the line that nothing is in it which
+makes it more. Keys of the line that are not named here are skipped unread: the long way looks at those, in the first
+line and in every one that is not plain.
+
+Measured on a line of 120 bytes: 1.0 us, where `from_json` and an event take 0.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Final, Literal, Required
+
+from pydantic import ConfigDict, Field, TypeAdapter, with_config
+from typing_extensions import TypedDict
+
+from rxstream.events import Event, ReasoningDelta, TextDelta
+
+__all__ = ("PlainLine", "plain_line")
+
+_Text = Annotated[str, Field(min_length=1)]
+_EXACT: Final = ConfigDict(extra="forbid")
+
+
+class _Line(TypedDict, total=False):
+    done: Required[Literal[False]]
+    error: None
+    logprobs: None
+
+
+@with_config(_EXACT)
+class _TextMessage(TypedDict, total=False):
+    role: str
+    content: Required[_Text]
+    thinking: Literal[""] | None
+    tool_calls: None
+
+
+@with_config(_EXACT)
+class _ThinkingMessage(TypedDict, total=False):
+    role: str
+    content: Literal[""] | None
+    thinking: Required[_Text]
+    tool_calls: None
+
+
+class _ChatText(_Line, total=False):
+    message: Required[_TextMessage]
+
+
+class _ChatThinking(_Line, total=False):
+    message: Required[_ThinkingMessage]
+
+
+class _GeneratedText(_Line, total=False):
+    response: Required[_Text]
+    thinking: Literal[""] | None
+    message: None
+    tool_calls: None
+
+
+class _GeneratedThinking(_Line, total=False):
+    response: Literal[""] | None
+    thinking: Required[_Text]
+    message: None
+    tool_calls: None
+
+
+_read_chat_text: Final = TypeAdapter(_ChatText).validator.validate_json
+_read_chat_thinking: Final = TypeAdapter(_ChatThinking).validator.validate_json
+_read_generated_text: Final = TypeAdapter(_GeneratedText).validator.validate_json
+_read_generated_thinking: Final = TypeAdapter(_GeneratedThinking).validator.validate_json
+
+
+def _chat_text(payload: Any, part_id: str) -> Event:
+    return TextDelta(_read_chat_text(payload)["message"]["content"], part_id)
+
+
+def _chat_thinking(payload: Any, part_id: str) -> Event:
+    return ReasoningDelta(_read_chat_thinking(payload)["message"]["thinking"], part_id)
+
+
+def _generated_text(payload: Any, part_id: str) -> Event:
+    return TextDelta(_read_generated_text(payload)["response"], part_id)
+
+
+def _generated_thinking(payload: Any, part_id: str) -> Event:
+    return ReasoningDelta(_read_generated_thinking(payload)["thinking"], part_id)
+
+
+PlainLine = Callable[[Any, str], Event]
+"""Reads a line that is one piece into its event, in the part given; raises `ValueError` for any other line."""
+
+
+def plain_line(is_chat: bool, event: Event) -> PlainLine | None:
+    """What reads a line as the one that became `event`; None where there is no such short way.
+
+    Args:
+        is_chat: it is a line of `/api/chat`, with a message in it.
+        event: all that came of it.
+    """
+    if isinstance(event, TextDelta) and event.logprobs is None:
+        return _chat_text if is_chat else _generated_text
+    if isinstance(event, ReasoningDelta):
+        return _chat_thinking if is_chat else _generated_thinking
+    return None
