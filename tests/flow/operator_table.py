@@ -167,6 +167,10 @@ def _shared(operator: Callable[[], Any]) -> Make:
 
 
 CLOCK = "Its clock runs while nobody pulls: a slow consumer makes it fire. `ops.idle_timeout` counts open time only."
+LATEST = "The inner stream before the latest is disposed."
+COUNTED = "Keeps up to `count` items, and reads so many for its first output."
+MERGED = "Each source has at most one item in hand. `merge(max_concurrent=n)` flattens, as `concat_map` does."
+SKIPPED = "What it leaves out is read all the same."
 OWN_VALUES = "The values given to it are sent at once, unasked."
 
 ROWS = (
@@ -181,7 +185,7 @@ ROWS = (
         lambda source: source.pipe(rx_ops.buffer_toggle(rx.interval(1.0), lambda _: rx.timer(0.5))),
     ),
     Row("buffer_when", HOLDS, lambda source: source.pipe(rx_ops.buffer_when(lambda: rx.timer(1.0)))),
-    Row("buffer_with_count", TRANSPARENT, rx_ops.buffer_with_count(5), 5, "Keeps up to `count` items."),
+    Row("buffer_with_count", TRANSPARENT, rx_ops.buffer_with_count(5), 5, COUNTED),
     Row("buffer_with_time", HOLDS, rx_ops.buffer_with_time(1.0)),
     Row("buffer_with_time_or_count", HOLDS, rx_ops.buffer_with_time_or_count(1.0, 50)),
     Row("catch", TRANSPARENT, rx_ops.catch(rx.empty())),
@@ -211,8 +215,8 @@ ROWS = (
     Row("element_at_or_default", ENDS_EARLY, rx_ops.element_at_or_default(3)),
     Row("exclusive", FLATTENS, rx_ops.exclusive(), note="Inner streams that come while one runs are dropped."),
     Row("expand", FLATTENS, rx_ops.expand(lambda item: item if isinstance(item, Observable) else rx.empty())),
-    Row("filter", TRANSPARENT, rx_ops.filter(lambda _: True)),
-    Row("filter_indexed", TRANSPARENT, rx_ops.filter_indexed(lambda _, index: True)),
+    Row("filter", TRANSPARENT, rx_ops.filter(lambda _: True), note=SKIPPED),
+    Row("filter_indexed", TRANSPARENT, rx_ops.filter_indexed(lambda _, index: True), note=SKIPPED),
     Row("finally_action", TRANSPARENT, rx_ops.finally_action(lambda: None)),
     Row("find", ENDS_EARLY, rx_ops.find(lambda n, index, source: n == 5)),
     Row("find_index", ENDS_EARLY, rx_ops.find_index(lambda n, index, source: n == 5)),
@@ -220,7 +224,7 @@ ROWS = (
     Row("first_or_default", ENDS_EARLY, rx_ops.first_or_default()),
     Row("flat_map", FLATTENS, rx_ops.flat_map(lambda inner: inner)),
     Row("flat_map_indexed", FLATTENS, rx_ops.flat_map_indexed(lambda inner, index: inner)),
-    Row("flat_map_latest", FLATTENS, rx_ops.flat_map_latest(lambda inner: inner), note="Only the latest inner stream."),
+    Row("flat_map_latest", FLATTENS, rx_ops.flat_map_latest(lambda inner: inner), note=LATEST),
     Row("fork_join", FOLDS, rx_ops.fork_join(few())),
     Row("group_by", WINDOWS, rx_ops.group_by(lambda n: n % 2)),
     Row("group_by_until", WINDOWS, rx_ops.group_by_until(lambda n: n % 2, None, lambda _: rx.never())),
@@ -235,7 +239,7 @@ ROWS = (
     Row("materialize", TRANSPARENT, rx_ops.materialize()),
     Row("max", FOLDS, rx_ops.max()),
     Row("max_by", FOLDS, rx_ops.max_by(lambda n: n), note="Keeps every item of the greatest key."),
-    Row("merge", TRANSPARENT, rx_ops.merge(rx.empty()), note="Each source has at most one item in hand."),
+    Row("merge", TRANSPARENT, rx_ops.merge(rx.empty()), note=MERGED),
     Row("merge_all", FLATTENS, rx_ops.merge_all()),
     Row("min", FOLDS, rx_ops.min()),
     Row("min_by", FOLDS, rx_ops.min_by(lambda n: n), note="Keeps every item of the least key."),
@@ -252,7 +256,7 @@ ROWS = (
         note="The source runs ahead until the scheduler has its turn.",
     ),
     Row("on_error_resume_next", TRANSPARENT, rx_ops.on_error_resume_next(few())),
-    Row("pairwise", TRANSPARENT, rx_ops.pairwise(), 2),
+    Row("pairwise", TRANSPARENT, rx_ops.pairwise(), 2, "Reads two items for its first output."),
     Row("partition", MULTICASTS, rx_ops.partition(lambda n: n % 2 == 0), note="A pair of streams."),
     Row(
         "partition_indexed",
@@ -295,13 +299,13 @@ ROWS = (
         FOLDS,
         lambda source: source.pipe(rx_ops.filter(lambda n: n == 5), rx_ops.single_or_default_async(True)),
     ),
-    Row("skip", TRANSPARENT, rx_ops.skip(3), 4),
-    Row("skip_last", TRANSPARENT, rx_ops.skip_last(3), 4, "Keeps up to `count` items."),
+    Row("skip", TRANSPARENT, rx_ops.skip(3), 4, SKIPPED),
+    Row("skip_last", TRANSPARENT, rx_ops.skip_last(3), 4, COUNTED),
     Row("skip_last_with_time", HOLDS, rx_ops.skip_last_with_time(1.0)),
     Row("skip_until", DROPS, lambda source: source.pipe(rx_ops.skip_until(rx.timer(3.0)))),
     Row("skip_until_with_time", DROPS, rx_ops.skip_until_with_time(3.0)),
-    Row("skip_while", TRANSPARENT, rx_ops.skip_while(lambda n: n < 3), 4),
-    Row("skip_while_indexed", TRANSPARENT, rx_ops.skip_while_indexed(lambda n, index: index < 3), 4),
+    Row("skip_while", TRANSPARENT, rx_ops.skip_while(lambda n: n < 3), 4, SKIPPED),
+    Row("skip_while_indexed", TRANSPARENT, rx_ops.skip_while_indexed(lambda n, index: index < 3), 4, SKIPPED),
     Row("skip_with_time", DROPS, rx_ops.skip_with_time(3.0)),
     Row("slice", ENDS_EARLY, rx_ops.slice(1, 100, 2), 2),
     Row("some", ENDS_EARLY, rx_ops.some(lambda n: n == 5)),
@@ -310,13 +314,13 @@ ROWS = (
     Row("start_with", TRANSPARENT, rx_ops.start_with(-1), note=OWN_VALUES),
     Row("subscribe_on", RESCHEDULES, lambda source: source.pipe(rx_ops.subscribe_on(loop_scheduler()))),
     Row("sum", FOLDS, rx_ops.sum()),
-    Row("switch_latest", FLATTENS, rx_ops.switch_latest(), note="Only the latest inner stream."),
-    Row("switch_map", FLATTENS, rx_ops.switch_map(lambda inner: inner), note="Only the latest inner stream."),
+    Row("switch_latest", FLATTENS, rx_ops.switch_latest(), note=LATEST),
+    Row("switch_map", FLATTENS, rx_ops.switch_map(lambda inner: inner), note=LATEST),
     Row(
         "switch_map_indexed",
         FLATTENS,
         rx_ops.switch_map_indexed(lambda inner, index: inner),
-        note="Only the latest inner stream.",
+        note=LATEST,
     ),
     Row("take", ENDS_EARLY, rx_ops.take(3)),
     Row("take_last", HOLDS, rx_ops.take_last(3), note="Keeps up to `count` items and sends them all at the end."),
@@ -373,15 +377,10 @@ def render() -> str:
     ]
     for kind in KINDS:
         rows = [row for row in ROWS if row.kind is kind]
-        lines += [f"## {kind.title}", "", kind.text, "", "| operator | |", "|---|---|"]
-        lines += [f"| `{row.name}` | {_remark(row)} |" for row in rows]
-        lines.append("")
+        lines += [f"## {kind.title}", "", kind.text, "", ", ".join(f"`{row.name}`" for row in rows), ""]
+        notes = [f"| `{row.name}` | {row.note} |" for row in rows if row.note]
+        lines += ["| operator | note |", "|---|---|", *notes, ""] if notes else []
     return "\n".join(lines)
-
-
-def _remark(row: Row) -> str:
-    needs = f"Reads {row.needs} items for its first output. " if row.needs > 1 else ""
-    return (needs + row.note).strip()
 
 
 if __name__ == "__main__":

@@ -174,7 +174,10 @@ def test_a_transparent_operator_leaves_nothing_behind_when_the_consumer_goes(row
 INNER, PER_INNER = 20, 3
 
 
-@pytest.mark.parametrize("row", of_kind(table.FLATTENS))
+MERGED = Row("merge(max_concurrent=2)", table.FLATTENS, rx_ops.merge(max_concurrent=2))
+
+
+@pytest.mark.parametrize("row", [*of_kind(table.FLATTENS), pytest.param(MERGED, id=MERGED.name)])
 def test_a_flattening_operator_paces_each_inner_stream_and_reads_the_outer_one_on(row: Row) -> None:
     async def main() -> None:
         reads: list[list[Any]] = [[] for _ in range(INNER)]
