@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import Final, NoReturn
 
 from pydantic import JsonValue
-from pydantic_core import from_json
 
 from rxstream.errors import DecodeError, TruncatedStreamError
 from rxstream.events import (
@@ -38,6 +37,7 @@ from rxstream.providers.extras import Extras
 from rxstream.providers.fields import JsonObject, WrongTypeError, whole_number
 from rxstream.providers.http_errors import error_from_object, is_error_object
 from rxstream.providers.payloads import is_keep_alive, payload_data, payload_text, read_loosely, read_object
+from rxstream.providers.text_template import TextTemplate
 from rxstream.providers.tool_assembly import CallIds
 from rxstream.providers.usage import chat_usage, is_all_zero
 
@@ -83,6 +83,9 @@ class OpenAIChatDecoder:
         self._open_parts: dict[int, str] = {}  # the part of each choice whose next plain text only continues it
         self._read_plain: PlainReader | None = None
         self._misses = 0
+        self._template = TextTemplate("content")
+        self._match = self._template.match
+        self._template_index = 0
         self._has_started = False
         self._has_ended = False
         self._usage_raw: JsonValue = None
@@ -93,13 +96,19 @@ class OpenAIChatDecoder:
         """Append to `out` what `payload` means; see `Decoder`."""
         read_plain = self._read_plain
         if read_plain is not None:
+            index = self._template_index
+            if payload.__class__ is bytes and index in self._open_parts and (text := self._match(payload)):
+                out.append(TextDelta(text, self._open_parts[index], index))
+                return
             try:
                 choice = read_plain(payload)["choices"][0]
-                index = choice["index"]
-                out.append(TextDelta(choice["delta"]["content"], self._open_parts[index], index))
+                index, text = choice["index"], choice["delta"]["content"]
+                out.append(TextDelta(text, self._open_parts[index], index))
             except (ValueError, KeyError):
                 pass
             else:
+                if self._template.learn(payload, text):
+                    self._template_index = index
                 return
         self._decode_any(payload, out)
 

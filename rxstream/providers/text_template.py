@@ -8,11 +8,11 @@ no control character, and it is UTF-8. Anything else is not recognized, and is r
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 __all__ = ("TextTemplate",)
 
-PADDING: Final = (b'"obfuscation":"', b'"p":"')
+PADDING: Final = (b'"obfuscation":"', b'"obfuscation": "', b'"p":"', b'"p": "')
 """Strings of random length that some servers put last, against guessing from sizes; they say nothing."""
 
 MAX_MISSES: Final = 8
@@ -40,7 +40,7 @@ class TextTemplate:
         self._after = b""
         self._has_padding = False
 
-    def match(self, payload: bytes) -> str | None:
+    def match(self, payload: Any) -> str | None:
         """The text of a payload that is the learned one but for its text (and padding); None where it is not."""
         if not payload.startswith(self._prefix):
             return None
@@ -61,24 +61,30 @@ class TextTemplate:
         self._misses = 0
         return text
 
-    def learn(self, payload: object, text: str) -> None:
-        """Remember what stands around `text` in a payload that was proved to be plain text, if it can be told."""
+    def learn(self, payload: object, text: str) -> bool:
+        """Remember what stands around `text` in a payload that was proved to be plain text.
+
+        Returns:
+            Whether that could be told; if not, what was learned before still holds.
+        """
         if self._misses >= MAX_MISSES or not isinstance(payload, bytes):
-            return
+            return False
         self._misses += 1
         marker = next((marker for marker in self._markers if payload.count(marker) == 1), None)
         if marker is None:
-            return
+            return False
         start = payload.find(marker) + len(marker)
-        end = start + len(text.encode("utf-8", "surrogatepass"))
-        if payload[start:end] != text.encode("utf-8", "surrogatepass") or payload[end : end + 1] != b'"':
-            return  # escaped in some way: the next piece may not be
+        data = text.encode("utf-8", "surrogatepass")
+        end = start + len(data)
+        if payload[start:end] != data or payload[end : end + 1] != b'"':
+            return False  # escaped in some way: the next piece may not be
         self._prefix, self._start = payload[:start], start
         self._after, self._has_padding = payload[end:], False
         for key in PADDING:
             head, found, tail = self._after.rpartition(key)
             if found and tail.endswith(b'"}') and _is_padding(tail[:-2]):
                 self._after, self._has_padding = head + found, True
+        return True
 
 
 def _is_padding(value: bytes) -> bool:
