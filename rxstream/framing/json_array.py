@@ -27,6 +27,7 @@ DOCUMENT, FIRST, ELEMENT, SEPARATOR, END = range(5)
 
 QUOTE, COMMA, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT = b'",[]{}'
 BLANKS: Final = b" \t\r\n"
+BLANK_RUN: Final = re.compile(rb"[ \t\r\n]++")
 PRETTY_END: Final = re.compile(rb"\n\}")  # twice as fast as `find`, where many lines begin otherwise
 
 
@@ -95,7 +96,8 @@ class JSONArrayParser(TwoFaces[bytes]):
         self._may_guess = True
         while place < len(window) and self.error is None:
             if window[place] in BLANKS:
-                place += 1
+                run = BLANK_RUN.match(window, place)
+                place = place + 1 if run is None else run.end()
             else:
                 place = self._step(window, place, frames)
         return frames
