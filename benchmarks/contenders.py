@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = (
     "floor_named",
     "openai_sdk",
     "ours",
+    "ours_parsed",
     "ours_sink",
 )
 
@@ -73,6 +75,25 @@ def ours(wire: str, *operators: Any, buffered: bool = True) -> Contender:
             async with rxs.iterate(events) as stream:
                 async for event in stream:
                     seen += type(event) is TextDelta
+        return seen
+
+    return read
+
+
+def ours_parsed(wire: str) -> Contender:
+    """This library's `http_stream | parse` alone, into a plain observer."""
+
+    async def read(chunks: Sequence[bytes]) -> int:
+        seen, ended = 0, asyncio.get_running_loop().create_future()
+
+        def count(event: Event) -> None:
+            nonlocal seen
+            seen += type(event) is TextDelta
+
+        async with client_of(httpx, chunks) as client:
+            events = rxs.http_stream(client, "POST", URL).pipe(ops.parse(wire))
+            events.subscribe(count, ended.set_exception, lambda: ended.set_result(None))
+            await ended
         return seen
 
     return read

@@ -96,12 +96,11 @@ def test_what_is_recognized_is_what_json_says(first: str, text: str, ascii_only:
 
 @given(st.lists(st.tuples(texts, st.integers(0, 1), st.sampled_from(["", "ab1", "Zz"])), max_size=20))
 def test_the_decoder_gives_the_same_events_with_and_without_it(pieces: list[tuple[str, int, str]]) -> None:
-    payloads = [
-        chunk(text, ascii_only=False, **({"obfuscation": pad} if pad else {})).replace(
-            b'"index":0', b'"index":%d' % index
-        )
-        for text, index, pad in pieces
-    ]
+    def payload_of(text: str, index: int, padding: str) -> bytes:
+        more: dict[str, Any] = {"obfuscation": padding} if padding else {}
+        return chunk(text, ascii_only=False, **more).replace(b'"index":0', b'"index":%d' % index)
+
+    payloads = [payload_of(*piece) for piece in pieces]
     quick: list[Event] = []
     plain: list[Event] = []
     decoder, reader = get_wire("openai-chat").make_decoder(), get_wire("openai-chat").make_decoder()
