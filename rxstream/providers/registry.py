@@ -107,6 +107,18 @@ _ROWS: Final[dict[str, Wire]] = {
         "anthropic_request:anthropic_request",
         service=_ANTHROPIC,
     ),
+    "openai-completions": Wire(
+        "",
+        "sse",
+        "rxstream.providers.openai_completions:OpenAICompletionsDecoder",
+        body_decoder="rxstream.providers.openai_completions:OpenAICompletionsBodyDecoder",
+    ),
+    "openai-responses": Wire(
+        "",
+        "sse",
+        "rxstream.providers.openai_responses:OpenAIResponsesDecoder",
+        body_decoder="rxstream.providers.openai_responses_body:OpenAIResponsesBodyDecoder",
+    ),
     # A whole answer of this wire is its last line.
     "ollama": Wire("", "ndjson", _OLLAMA, body_decoder=_OLLAMA),
     **{
