@@ -9,9 +9,11 @@ Source: OpenAI's published schema of `CreateCompletionResponse`; WIRE.md 1.1 and
 
 from __future__ import annotations
 
-from typing import Final, NoReturn
+from collections.abc import Callable
+from typing import Annotated, Any, Final, NoReturn, Required
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue, TypeAdapter
+from typing_extensions import TypedDict
 
 from rxstream.errors import DecodeError, TruncatedStreamError
 from rxstream.events import (
@@ -56,15 +58,34 @@ LOGPROB_LISTS: Final = {"tokens": "token", "token_logprobs": "logprob", "top_log
 """The wire has a list for each fact of the tokens; an entry here has all facts of one token."""
 
 
+class _PlainChoice(TypedDict, total=False):
+    index: Required[int]
+    text: Required[Annotated[str, Field(min_length=1)]]
+    finish_reason: None
+    logprobs: None
+    error: None
+    reasoning: None
+    reasoning_content: None
+
+
+class _PlainChunk(TypedDict, total=False):
+    choices: Required[Annotated[list[_PlainChoice], Field(min_length=1, max_length=1)]]
+    usage: None
+    error: None
+
+
+_read_plain: Final[Callable[[Any], Any]] = TypeAdapter(_PlainChunk).validator.validate_json
+"""Reads a chunk that is one plain piece of text; raises `ValueError` for any other. Keys without a name are skipped."""
+
+
 class _Choice:
     """One answer among several."""
 
-    __slots__ = ("detail", "finish_raw", "has_begun", "index", "parts")
+    __slots__ = ("detail", "finish_raw", "index", "parts")
 
     def __init__(self, index: int) -> None:
         self.index = index
         self.parts = PartTracker(index)
-        self.has_begun = False
         self.finish_raw: str | int | None = None
         self.detail: JsonValue = None
 
@@ -80,13 +101,24 @@ class OpenAICompletionsDecoder:
         limits: `max_json_depth` bounds the nesting of a payload.
     """
 
-    __slots__ = ("_choices", "_extras", "_has_ended", "_has_started", "_limits", "_usage_raw", "_zero_usage", "done")
+    __slots__ = (
+        "_choices",
+        "_extras",
+        "_has_ended",
+        "_has_started",
+        "_limits",
+        "_open_parts",
+        "_usage_raw",
+        "_zero_usage",
+        "done",
+    )
 
     def __init__(self, *, limits: Limits | None = None) -> None:
         self.done = False
         self._limits = limits or DEFAULT_LIMITS
         self._extras = Extras()
         self._choices: dict[int, _Choice] = {}  # bounded: MAX_CHOICES
+        self._open_parts: dict[int, str] = {}  # the part of each choice whose next plain text only continues it
         self._has_started = False
         self._has_ended = False
         self._usage_raw: JsonValue = None
@@ -94,6 +126,28 @@ class OpenAICompletionsDecoder:
 
     def decode(self, payload: Payload, out: list[Event]) -> None:
         """Append to `out` what `payload` means; see `Decoder`."""
+        if self._open_parts:
+            try:
+                choice = _read_plain(payload)["choices"][0]
+                out.append(TextDelta(choice["text"], self._open_parts[choice["index"]], choice["index"]))
+            except (ValueError, KeyError):
+                self._decode_any(payload, out)
+        else:
+            self._decode_any(payload, out)
+
+    def close(self, out: list[Event]) -> None:
+        """The bytes ended without `[DONE]`; see `Decoder`."""
+        if not self._has_ended:
+            self._conclude(out, Violation("missing_done", "the stream ended with a finish reason but without [DONE]"))
+
+    def abort(self, out: list[Event]) -> None:
+        """The stream fails from outside; see `Decoder`."""
+        self._end(out)
+
+    # -------------------------------------------------------------- chunks
+
+    def _decode_any(self, payload: Payload, out: list[Event]) -> None:
+        """The long way. Whatever the short way reads, this reads the same."""
         if self._has_ended:
             return  # nothing counts behind the last word
         data = payload_data(payload)
@@ -104,18 +158,6 @@ class OpenAICompletionsDecoder:
             self._fail(read_loosely(payload), payload, out)
         elif data[:1] in OBJECT_STARTS or not is_keep_alive(payload_text(payload)):
             self._guard(read_object(payload, self._limits.max_json_depth), payload, out)
-
-    def close(self, out: list[Event]) -> None:
-        """The bytes ended without `[DONE]`; see `Decoder`."""
-        if not self._has_ended:
-            self._conclude(out)
-            out.append(Violation("missing_done", "the stream ended with a finish reason but without [DONE]"))
-
-    def abort(self, out: list[Event]) -> None:
-        """The stream fails from outside; see `Decoder`."""
-        self._end(out)
-
-    # -------------------------------------------------------------- chunks
 
     def _guard(self, chunk: JsonObject, payload: Payload, out: list[Event]) -> None:
         problem: WrongTypeError | None = None
@@ -145,25 +187,33 @@ class OpenAICompletionsDecoder:
 
     def _read_choice(self, entry: JsonObject, position: int, payload: Payload, out: list[Event]) -> None:
         choice = self._choice(entry.get("index"), position)
-        choice.has_begun = True
-        for key in REASONING_KEYS:
-            if reasoning := string_field(entry, key):
-                out.append(ReasoningDelta(reasoning, choice.parts.enter("reasoning"), choice.index))
-                break  # a server that has both keys says the same in both
-        text, logprobs = string_field(entry, "text"), _logprobs(entry)
-        if text or logprobs:
-            out.append(TextDelta(text, choice.parts.enter("text"), choice.index, logprobs))
+        self._open_parts.pop(choice.index, None)
+        self._read_text(choice, entry, out)
         if error := entry.get("error"):
             self._fail({"error": error}, payload, out)
         self._take_finish(choice, entry)
         if not entry.keys() <= CHOICE_KEYS:
             self._keep(entry, CHOICE_KEYS, choice.index, out)
 
+    def _read_text(self, choice: _Choice, entry: JsonObject, out: list[Event]) -> None:
+        reasoning = next(filter(None, (string_field(entry, key) for key in REASONING_KEYS)), "")
+        text, logprobs = string_field(entry, "text"), _logprobs(entry)
+        if choice.finish_raw is not None and (text or reasoning):
+            message = "content came after a finish reason; it was kept, and the last finish reason counts"
+            out.append(Violation("content_after_finish", message, 1, choice.index))
+        if reasoning:
+            out.append(ReasoningDelta(reasoning, choice.parts.enter("reasoning"), choice.index))
+        if text or logprobs:
+            out.append(TextDelta(text, choice.parts.enter("text"), choice.index, logprobs))
+            if not logprobs and choice.finish_raw is None and self._usage_raw is None:
+                self._open_parts[choice.index] = choice.parts.part_id
+
     def _take_finish(self, choice: _Choice, entry: JsonObject) -> None:
         raw = entry.get("finish_reason")
         if isinstance(raw, (str, int)) and not isinstance(raw, bool) and raw != "":
             choice.finish_raw = raw
             choice.detail = {"stop_reason": entry["stop_reason"]} if entry.get("stop_reason") is not None else None
+            self._open_parts.pop(choice.index, None)
         elif raw not in (None, "", False):
             raise WrongTypeError("finish_reason", raw)
 
@@ -206,10 +256,12 @@ class OpenAICompletionsDecoder:
 
     # -------------------------------------------------------------- the end
 
-    def _conclude(self, out: list[Event]) -> None:
-        begun = [choice for choice in self._choices.values() if choice.has_begun]
+    def _conclude(self, out: list[Event], *notes: Event) -> None:
+        begun = self._choices.values()
+        is_whole = bool(begun) and all(choice.finish_raw is not None for choice in begun)
+        out.extend(notes if is_whole else ())
         self._end(out)
-        if not begun or any(choice.finish_raw is None for choice in begun):
+        if not is_whole:
             said = "no finish reason came" if begun else "the answer was empty"
             raise TruncatedStreamError(f"the stream ended without its end signal: {said}")
 
@@ -218,6 +270,7 @@ class OpenAICompletionsDecoder:
         if self._has_ended:
             return
         self._has_ended = True
+        self._open_parts.clear()
         self._extras.flush(out)
         if self._zero_usage is not None:
             out.append(self._zero_usage)

@@ -47,6 +47,8 @@ ERROR_STATUSES: Final[Mapping[str, int]] = {
 }
 """The status that each error type of Open Responses has where it is sent as a response."""
 
+NO_START: Final = "the first response has no start"
+
 SIGNS_OF_LIFE: Final = frozenset({"keepalive", "ping", "heartbeat"})
 
 
@@ -82,9 +84,9 @@ class OpenAIResponsesDecoder:
             try:
                 delta = lane.read(payload)
                 goes_on = (
-                    delta["item_id"] == lane.item_id
-                    and delta["output_index"] == lane.output_index
-                    and delta[lane.index_key] == lane.index
+                    delta.get("item_id") == lane.item_id
+                    and delta.get("output_index") == lane.output_index
+                    and delta.get(lane.index_key) == lane.index
                 )
             except ValueError:
                 goes_on = False
@@ -151,9 +153,9 @@ class OpenAIResponsesDecoder:
             self._end(kind, event, payload, out)
         elif _tells_error(kind, event):
             self.abort(out)
-            raise error_from_object(event, detail=payload_data(payload))
+            raise error_from_object(event, status=_error_status(event), detail=payload_data(payload))
         elif kind not in SIGNS_OF_LIFE:
-            out.append(ProviderEvent(kind, event))
+            out.append(ProviderEvent(kind or "event", event))
 
     # ------------------------------------------------------------------ messages
 
@@ -185,14 +187,12 @@ class OpenAIResponsesDecoder:
         if self._message_count:
             self._keep_outside(kind, event, out)
             return False
-        is_resumed = (whole_number(event.get("sequence_number")) or 0) > 0
-        self._open_without_start({}, out)
-        self._items.is_resumed = is_resumed
+        number = whole_number(event.get("sequence_number")) or 0
+        told = f"the stream begins at event {number} of its response" if number > 0 else NO_START
+        out.append(Violation("response_not_started", told))
+        self._open({}, out)
+        self._items.is_resumed = number > 0
         return True
-
-    def _open_without_start(self, response: JsonObject, out: list[Event]) -> None:
-        out.append(Violation("response_not_started", "the first response has no start"))
-        self._open(response, out)
 
     def _end(self, kind: str, event: JsonObject, payload: Payload, out: list[Event]) -> None:
         """Read a terminal event: it repeats the answer, and it alone tells of usage and finish."""
@@ -201,7 +201,8 @@ class OpenAIResponsesDecoder:
             if self._message_count:
                 self._keep_outside(kind, event, out)
                 return
-            self._open_without_start(response, out)
+            out.append(Violation("response_not_started", NO_START))
+            self._open(response, out)
         self._is_open = False
         has_failed = status_of(kind, response) == "failed"
         final = None if has_failed else self._settle(kind, response, out)

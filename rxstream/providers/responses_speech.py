@@ -45,6 +45,9 @@ __all__ = (
 
 Piece = type[TextDelta] | type[ReasoningDelta] | type[RefusalDelta]
 
+PLACE_TYPES: Final = (str, int, type(None))
+"""What a delta may say its place with on the short way."""
+
 
 @dataclass(frozen=True, slots=True)
 class Speech:
@@ -103,24 +106,24 @@ class Lane:
         item_id: the item, as the wire names it.
         output_index: its number.
         index_key: the key that numbers the part.
-        index: the part's number.
+        index: the part's number. Like the two before, None where the wire leaves it out.
         part_id: the part, as we name it.
         piece: its event; None where it is the arguments of a call.
         call: the call.
     """
 
     read: Callable[[Any], Any]
-    item_id: str
-    output_index: int
+    item_id: JsonValue
+    output_index: JsonValue
     index_key: str
-    index: int
+    index: JsonValue
     part_id: str
     piece: Piece | None
     call: OpenCall | None
 
 
 def lane_of(event: JsonObject, index_key: str, part_id: str, target: Piece | OpenCall) -> Lane | None:
-    """The lane of a delta that was read the long way; None where its shape is not the usual one.
+    """The lane of a delta that was read the long way; None where its like must be read so as well.
 
     Args:
         event: the delta.
@@ -128,29 +131,22 @@ def lane_of(event: JsonObject, index_key: str, part_id: str, target: Piece | Ope
         part_id: the part.
         target: the part's event, or the call that the deltas add to.
     """
-    kind, item_id = event["type"], event.get("item_id")
-    output_index, index = event.get("output_index"), event.get(index_key)
-    if not (isinstance(kind, str) and isinstance(item_id, str) and _is_int(output_index) and _is_int(index)):
-        return None
-    read = _READERS.get(kind)
-    if read is None or event.get("logprobs"):
+    kind, place = event["type"], (event.get("item_id"), event.get("output_index"), event.get(index_key))
+    read = _READERS.get(kind) if isinstance(kind, str) else None
+    if read is None or event.get("logprobs") or not all(isinstance(value, PLACE_TYPES) for value in place):
         return None
     call = target if isinstance(target, OpenCall) else None
     piece = None if isinstance(target, OpenCall) else target
-    return Lane(read, item_id, output_index, index_key, index, part_id, piece, call)  # type: ignore[arg-type]  # _is_int
-
-
-def _is_int(value: JsonValue) -> bool:
-    return type(value) is int
+    return Lane(read, place[0], place[1], index_key, place[2], part_id, piece, call)
 
 
 def _reader(kind: str, index_key: str) -> Callable[[Any], Any]:
     """Reads a delta of one kind that is a string and nothing more."""
-    number = typed_dict_field(int_schema(strict=True))
+    number = typed_dict_field(int_schema(strict=True), required=False)
     fields = {
         "type": typed_dict_field(literal_schema([kind])),
         "delta": typed_dict_field(str_schema(min_length=1)),
-        "item_id": typed_dict_field(str_schema()),
+        "item_id": typed_dict_field(str_schema(), required=False),
         "output_index": number,
         index_key: number,
         "logprobs": typed_dict_field(nullable_schema(list_schema(max_length=0)), required=False),

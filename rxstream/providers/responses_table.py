@@ -37,7 +37,7 @@ KINDS: Final[Mapping[str, type[Item]]] = MappingProxyType(
     }
 )
 
-FAMILIES: Final[tuple[type[Item], ...]] = (MessageItem, ReasoningItem, ArgumentItem)
+FAMILIES: Final[tuple[type[Item], ...]] = (MessageItem, ReasoningItem, ArgumentItem, ServerItem)
 """What deltas ask for."""
 
 
@@ -100,16 +100,10 @@ class ItemTable:
     def find(self, event: JsonObject, wanted: type[ItemT]) -> ItemT | None:
         """The item of one class that an event means; None where none was added."""
         item_id, index = event.get("item_id"), _index(event)
-        by_id = self._by_id.get(item_id) if isinstance(item_id, str) else None
-        by_index = None if index is None else self._by_index.get(index)
-        # An id that stands for an item of another number was used twice.
-        pointed = (by_index, by_id) if by_id is not None and by_id.output_index != index else (by_id, by_index)
-        for item in pointed:
-            if isinstance(item, wanted):
-                return item
-        if index is not None:
-            return None
-        latest = self._latest.get(wanted)
+        pointed = [item for item in self._pointed(item_id, index) if isinstance(item, wanted)]
+        if pointed:
+            return next((item for item in pointed if not item.is_done), pointed[0])
+        latest = self._latest.get(wanted) if index is None else None
         return latest if isinstance(latest, wanted) and not latest.is_done else None
 
     def find_or_open(self, event: JsonObject, wanted: type[ItemT], kind: str, out: list[Event]) -> ItemT:
@@ -183,18 +177,22 @@ class ItemTable:
     def _closing(self, item: JsonObject, index: int | None) -> Item | None:
         """The item that a last object is of: of the same type, and by its id, its number or its call's id."""
         kind, wire_id = string_field(item, "type"), string_field(item, "id")
-        by_id = self._by_id.get(wire_id)
-        by_index = None if index is None else self._by_index.get(index)
-        if by_id is not None and by_index is not None and by_id.output_index != index:
-            by_id = by_index
-        if by_id is not None and by_id.kind == kind:
-            return by_id
-        if by_index is not None and by_index.kind == kind and not by_index.is_done:
-            return by_index
+        for found in self._pointed(wire_id, index):
+            # An item of that number which has ended, and had another id, is not this one.
+            if found.kind == kind and (not found.is_done or found.wire_id == wire_id):
+                return found
         call_id = string_field(item, "call_id")
         if not call_id:
             return None
         return next((call for call in self._calls if call.call.call_id == call_id and not call.is_done), None)
+
+    def _pointed(self, item_id: JsonValue, index: int | None) -> list[Item]:
+        """The items that an id and a number point to, the likelier first."""
+        by_id = self._by_id.get(item_id) if isinstance(item_id, str) else None
+        by_index = None if index is None else self._by_index.get(index)
+        # An id that stands for an item of another number was probably used twice.
+        pair = (by_id, by_index) if by_id is None or by_id.output_index == index else (by_index, by_id)
+        return [item for item in pair if item is not None]
 
     def _match(self, objects: list[JsonObject]) -> list[Item | None]:
         """The item of each object of the final response: by id, else in the order of the items of its type."""
