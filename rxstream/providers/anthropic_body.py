@@ -41,7 +41,6 @@ class AnthropicBodyDecoder(AnthropicDecoder):
             raise DecodeError("the content of a message is not a list", detail=payload_data(payload))
         for event in _stream_of(body, content):
             super().decode(to_json(event), out)
-        self.done = True
 
 
 def _stream_of(message: JsonObject, content: list[JsonValue]) -> Iterator[JsonObject]:
