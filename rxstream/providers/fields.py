@@ -6,11 +6,12 @@ error, and it names the field, never its content.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from pydantic import JsonValue
 
-__all__ = ("JsonObject", "WrongTypeError", "leftovers", "object_field", "string_field", "whole_number")
+__all__ = ("JsonObject", "WrongTypeError", "leftovers", "object_field", "objects_in", "string_field", "whole_number")
 
 JsonObject = dict[str, JsonValue]
 
@@ -45,6 +46,19 @@ def object_field(source: JsonObject, key: str) -> JsonObject:
     if isinstance(value, dict):
         return value
     raise WrongTypeError(key, value)
+
+
+def objects_in(value: JsonValue, key: str) -> Iterator[JsonObject]:
+    """The objects of a list, or the one object that stands for it; null entries are skipped.
+
+    Raises:
+        WrongTypeError: an entry is no object; it is named by `key`.
+    """
+    for entry in value if isinstance(value, list) else [value]:
+        if isinstance(entry, dict):
+            yield entry
+        elif entry is not None:
+            raise WrongTypeError(key, entry)
 
 
 def whole_number(value: JsonValue) -> int | None:

@@ -14,7 +14,7 @@ from typing import Final
 
 from rxstream.events import FinishReason
 
-__all__ = ("BROKEN_OFF", "FINISH_REASONS", "is_broken_off", "normalize_finish", "reconcile_finish")
+__all__ = ("BROKEN_OFF", "CUTS_CALLS", "FINISH_REASONS", "is_broken_off", "normalize_finish", "reconcile_finish")
 
 _WORDS: Final[dict[FinishReason, str]] = {
     "stop": "stop end_turn complete completed eos eos_token",
@@ -41,6 +41,10 @@ FINISH_REASONS: Final[Mapping[str, FinishReason]] = MappingProxyType(
 
 BROKEN_OFF: Final = frozenset(("abort", "aborted", "cancelled", "canceled"))
 """Words of the OpenAI family for an answer that somebody broke off: `other`, and not a completed answer."""
+
+
+CUTS_CALLS: Final[frozenset[FinishReason]] = frozenset(("length", "content_filter", "error"))
+"""Reasons that explain why a call was not closed: that it was not breaks no rule then."""
 
 
 def normalize_finish(raw: str | int | None, table: Mapping[str, FinishReason] = FINISH_REASONS) -> FinishReason | None:

@@ -9,15 +9,13 @@ Source: WIRE.md 5; `FunctionCall` of Vertex AI.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
 from rxstream.events import Event
 from rxstream.limits import Limits
 from rxstream.providers.chat_parts import PartTracker
-from rxstream.providers.fields import JsonObject, WrongTypeError, string_field
+from rxstream.providers.fields import JsonObject, objects_in, string_field
 from rxstream.providers.gemini_context import GeminiContext
 from rxstream.providers.gemini_partial_args import PartialArguments, PartialArgumentsError
 from rxstream.providers.tool_assembly import CallIds, OpenCall
@@ -43,7 +41,7 @@ class _Call(OpenCall):
         if not entries or self._problem is not None:
             return
         try:
-            for entry in _objects(entries, "partialArgs"):
+            for entry in objects_in(entries, "partialArgs"):
                 self.append(self._partial.write(entry), out)
         except PartialArgumentsError as error:
             self._problem = f"the arguments cannot be put together: {error}"
@@ -134,11 +132,3 @@ class FunctionCalls:
             call.start(out)
         self._open.append(call)
         return call
-
-
-def _objects(value: JsonValue, key: str) -> Iterable[JsonObject]:
-    entries = value if isinstance(value, list) else [value]
-    for entry in entries:
-        if not isinstance(entry, dict):
-            raise WrongTypeError(key, entry)
-        yield entry

@@ -7,7 +7,7 @@ part is never joined with its neighbours, and an empty text that carries a signa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from pydantic import JsonValue
@@ -27,8 +27,8 @@ from rxstream.events import (
     Violation,
 )
 from rxstream.providers.chat_parts import PartTracker
-from rxstream.providers.fields import JsonObject, WrongTypeError, leftovers, object_field, string_field
-from rxstream.providers.finish import reconcile_finish
+from rxstream.providers.fields import JsonObject, WrongTypeError, leftovers, object_field, objects_in, string_field
+from rxstream.providers.finish import CUTS_CALLS, reconcile_finish
 from rxstream.providers.gemini_calls import FunctionCalls
 from rxstream.providers.gemini_context import GeminiContext
 from rxstream.providers.gemini_finish import gemini_finish, is_unspecified
@@ -42,9 +42,6 @@ CODE: Final = "executableCode"
 PLAIN_KEYS: Final = frozenset(("content", "index", "finishReason", "finishMessage", "logprobsResult"))
 CONTENT_KEYS: Final = frozenset(("parts", "role"))
 PART_ATTRIBUTES: Final = frozenset(("thought", "thoughtSignature"))
-
-FAULTLESS: Final = frozenset(("length", "content_filter", "error"))
-"""Reasons that explain why a call stayed open."""
 
 
 class _ServerCall(NamedTuple):
@@ -92,7 +89,7 @@ class Candidate:
         """
         content = object_field(entry, "content")
         start = len(out)
-        for part in _objects(content.get("parts"), "parts"):
+        for part in objects_in(content.get("parts"), "parts"):
             self._read_part(part, out)
         if logprobs := entry.get("logprobsResult"):
             self._read_logprobs(logprobs, start, out)
@@ -123,7 +120,7 @@ class Candidate:
         """The stream has ended as it should: the verdict on calls that stayed open."""
         self.calls.abandon("the answer ended before this call did", out)
         faults = self.calls.faults
-        if faults and self._reason() not in FAULTLESS:
+        if faults and self._reason() not in CUTS_CALLS:
             message = f"a finished tool call cannot run: {faults[0]}"
             out.append(Violation("invalid_tool_call", message, len(faults), self.index))
 
@@ -254,20 +251,11 @@ class Candidate:
         self._context.extras.offer(ProviderEvent(name, value, self.parts.part_id, self.index), out)
 
 
-def _objects(value: JsonValue, key: str) -> Iterable[JsonObject]:
-    """The objects of a list, or of a single one that stands for it."""
-    for entry in value if isinstance(value, list) else [value]:
-        if isinstance(entry, dict):
-            yield entry
-        elif entry is not None:
-            raise WrongTypeError(key, entry)
-
-
 def _logprob_entries(logprobs: JsonObject) -> list[JsonValue]:
     """One entry for each chosen token, with the candidates it was chosen from."""
     chosen, top = logprobs.get("chosenCandidates"), logprobs.get("topCandidates")
-    entries = list(_objects(chosen, "chosenCandidates"))
-    others = list(_objects(top, "topCandidates"))
+    entries = list(objects_in(chosen, "chosenCandidates"))
+    others = list(objects_in(top, "topCandidates"))
     if len(others) != len(entries):
         others = [{}] * len(entries)
     return [entry | other for entry, other in zip(entries, others, strict=True)]

@@ -97,6 +97,8 @@ _CHAT: Final = _row(
     speaks="openai-chat",
 )
 
+_GEMINI: Final = "rxstream.providers.gemini:GeminiDecoder"
+
 _OLLAMA: Final = "rxstream.providers.ollama:OllamaDecoder"
 
 _ROWS: Final[dict[str, Wire]] = {
@@ -107,6 +109,11 @@ _ROWS: Final[dict[str, Wire]] = {
         "anthropic_request:anthropic_request",
         service=_ANTHROPIC,
     ),
+    "cohere-v1": Wire("", "sse_or_json_lines", "rxstream.providers.cohere_v1:CohereV1Decoder"),
+    "cohere-v2": Wire("", "sse", "rxstream.providers.cohere_v2:CohereV2Decoder"),
+    # A whole answer of this wire is one chunk that is its last.
+    "gemini": Wire("", "sse_or_json_values", _GEMINI, body_decoder=_GEMINI),
+    "gemini-array": Wire("", "json_values", _GEMINI, body_decoder=_GEMINI, speaks="gemini"),
     "openai-completions": Wire(
         "",
         "sse",
