@@ -87,13 +87,15 @@ def on_signature(state: State, event: ReasoningSignature) -> None:
 
 
 def _signed(state: State, event: ReasoningSignature) -> PartState | CallState | None:
-    """The part that a signature belongs to: reasoning first, but a call or a text may carry one as well."""
+    """The part that a signature belongs to: reasoning first, but a call, a text or media may carry one as well."""
     choice, part_id = event.choice, event.part_id
     if part := state.parts.get(("reasoning", choice, part_id)):
         return part
     if not part_id:
         return None
-    return state.calls_by_part.get((choice, part_id)) or state.parts.get(("text", choice, part_id))
+    if call := state.calls_by_part.get((choice, part_id)):
+        return call
+    return state.parts.get(("text", choice, part_id)) or state.parts.get(("media", choice, part_id))
 
 
 def on_annotation(state: State, event: Annotation) -> None:

@@ -30,10 +30,10 @@ OUTCOME_OF_REASON: Mapping[str, Outcome] = {
 }
 """Every other reason is a completed answer: also `pause_turn` and a reason that nobody knows."""
 
-BROKEN_OFF = frozenset({"", "abort", "cancelled", "incomplete", "load", "unload"})
+BROKEN_OFF = frozenset({"", "abort", "cancelled", "incomplete", "load", "unload", "user_cancel"})
 """Raw finish reasons (lower case) that say `other` and mean that the answer was broken off: the Responses statuses
 `cancelled` and `incomplete` (with a reason that nobody knows), `abort` of the chat family, Ollama's `""`, `load` and
-`unload`."""
+`unload`, Cohere's `USER_CANCEL`."""
 
 
 @dataclass(slots=True, frozen=True)
