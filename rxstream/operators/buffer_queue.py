@@ -24,6 +24,8 @@ T = TypeVar("T")
 MIN_BYTES: Final = ENVELOPE_BYTES + 4
 """The smallest byte bound: an envelope and one character of any kind."""
 
+_NOTHING: Final[Any] = object()
+
 LOST: Final = "events were dropped by the overflow policy"
 
 
@@ -160,29 +162,34 @@ class BufferQueue(Generic[T]):
         append, append_size = self.events.append, self._sizes.append
         count, total = len(self.events), self.bytes
         max_events, max_bytes = self._max_events, self._max_bytes
-        for event in events:
-            if isinstance(event, TextDelta) and event.logprobs is None:
-                text = event.text
-                size = (len(text) if text.isascii() else utf8_bytes(text)) + ENVELOPE_BYTES
-            elif isinstance(event, Cancelled):
-                self._note(count, total)
-                self.cancel(event)
-                return True
-            else:
-                size = event_bytes(event)
-            if count >= max_events or total + size > max_bytes:
-                self._note(count, total)
-                self._put_slowly(event, size)
-                return True
-            append(event)
-            append_size(size)
-            count += 1
-            total += size
-            if count == max_events or total == max_bytes:
-                self._note(count, total)
-                return True
-        self._note(count, total)
-        return False
+        is_full, odd = False, _NOTHING
+        try:
+            for event in events:
+                if isinstance(event, TextDelta) and event.logprobs is None:
+                    text = event.text
+                    size = (len(text) if text.isascii() else utf8_bytes(text)) + ENVELOPE_BYTES
+                elif isinstance(event, Cancelled):
+                    odd = event
+                    break
+                else:
+                    size = event_bytes(event)
+                if count >= max_events or total + size > max_bytes:
+                    odd = event
+                    break
+                append(event)
+                append_size(size)
+                count += 1
+                total += size
+                if count == max_events or total == max_bytes:
+                    is_full = True
+                    break
+        finally:
+            self._note(count, total)
+        if isinstance(odd, Cancelled):
+            self.cancel(odd)
+        elif odd is not _NOTHING:
+            self._put_slowly(odd, event_bytes(odd))
+        return is_full or odd is not _NOTHING
 
     def _note(self, count: int, total: int) -> None:
         self.bytes = total
