@@ -18,7 +18,7 @@ from reactivex import Observable
 from reactivex import operators as rx_ops
 
 from rxstream.consume.iterate import EventIterator, iterate
-from rxstream.operators.bounded_buffer import bounded_buffer
+from rxstream.operators.bounded_buffer import BufferStats, bounded_buffer
 from rxstream.operators.buffer_subscription import PulledBuffer
 from rxstream.sources import from_aiter, from_iterable
 from rxstream.testing.leaks import settle
@@ -191,6 +191,37 @@ def test_a_consumer_that_leaves_at_any_step_leaves_nothing_behind(
         gc.collect()
         assert observer() is None
         assert handle() is None
+
+    run_stepped(main())
+
+
+@given(
+    counts=st.lists(st.integers(0, 4), min_size=1, max_size=4),
+    bound=st.none() | st.integers(1, 5),
+    is_fused=st.booleans(),
+    rhythm=RHYTHM,
+    steps=st.integers(0, 40),
+)
+def test_what_was_made_is_delivered_or_counted_as_discarded(
+    counts: list[int], bound: int | None, is_fused: bool, rhythm: list[tuple[str, int]], steps: int
+) -> None:
+    async def main() -> None:
+        made: list[Item] = []
+        stats = BufferStats()
+
+        def make(n: int) -> list[Item]:
+            items = [(n, index) for index in range(counts[n % len(counts)])]
+            made.extend(items)
+            return items
+
+        events = from_iterable(range(12)).pipe(expand(make))
+        if bound is not None:
+            events = events.pipe(bounded_buffer(bound, stats=stats))
+            events = events if is_fused else events.pipe(rx_ops.as_observable())
+        stream = iterate(events)
+        got = await consume(stream, rhythm, at_most=steps)
+        await stream.aclose()
+        assert len(got) + stream._scope.discarded + stats.discarded == len(made)
 
     run_stepped(main())
 
