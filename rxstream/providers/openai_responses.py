@@ -203,10 +203,10 @@ class OpenAIResponsesDecoder:
                 return
             out.append(Violation("response_not_started", NO_START))
             self._open(response, out)
-        self._is_open = False
         has_failed = status_of(kind, response) == "failed"
         final = None if has_failed else self._settle(kind, response, out)
         self._items.abandon("the response failed before the call ended", out)
+        self._is_open = False
         take_usage(response, out)
         finish = finish_of(kind, response, self._context)
         self._tell_faults(finish.finish_reason, out)

@@ -250,6 +250,10 @@ class ReasoningItem(SpeakingItem):
 
     __slots__ = ("_encrypted",)
 
+    def __init__(self, kind: str, base: str, context: ItemContext) -> None:
+        super().__init__(kind, base, context)
+        self._encrypted = ""
+
     def begin(self, item: JsonObject, out: list[Event]) -> None:
         # The first object has one that is not the last: it counts where the last has none.
         self._encrypted = string_field(item, "encrypted_content")
@@ -281,9 +285,13 @@ class CallItem(ArgumentItem):
 
     __slots__ = ("_placeholder", "call")
 
-    def begin(self, item: JsonObject, out: list[Event]) -> None:
-        self.context.count_call()
+    def __init__(self, kind: str, base: str, context: ItemContext) -> None:
+        super().__init__(kind, base, context)
+        context.count_call()
         self.call = self._new_call()
+        self._placeholder = ""
+
+    def begin(self, item: JsonObject, out: list[Event]) -> None:
         self._placeholder = arguments_of(item)
         self._identify(item)
         if self.call.name:

@@ -94,8 +94,8 @@ class ItemTable:
         elif found.is_done:
             out.append(Violation("item_repeated", f"an item of type {found.kind} was done twice"))
             return
-        found.is_done = True
         found.end(item, out)
+        found.is_done = True
 
     def find(self, event: JsonObject, wanted: type[ItemT]) -> ItemT | None:
         """The item of one class that an event means; None where none was added."""
@@ -137,11 +137,11 @@ class ItemTable:
             if item is None and not self.is_resumed:
                 item = self._open(entry, None)
                 item.begin(entry, out)
-                item.is_done = True
                 item.end(entry, out, is_closed=is_closed)
-            elif item is not None and not item.is_done and is_closed:
                 item.is_done = True
+            elif item is not None and not item.is_done and is_closed:
                 item.settle(entry, out)
+                item.is_done = True
             pairs.append((entry, item))
         return pairs
 
@@ -182,9 +182,11 @@ class ItemTable:
             if found.kind == kind and (not found.is_done or found.wire_id == wire_id):
                 return found
         call_id = string_field(item, "call_id")
-        if not call_id:
+        if call_id:
+            return next((call for call in self._calls if call.call.call_id == call_id and not call.is_done), None)
+        if wire_id or index is not None:
             return None
-        return next((call for call in self._calls if call.call.call_id == call_id and not call.is_done), None)
+        return next((item for item in self._latest.values() if item.kind == kind and not item.is_done), None)
 
     def _pointed(self, item_id: JsonValue, index: int | None) -> list[Item]:
         """The items that an id and a number point to, the likelier first."""
