@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         random_cuts,
         utf8_offsets,
     )
+    from rxstream.testing.eventstream import pack_event, pack_exception, pack_message
     from rxstream.testing.faults import FaultProxy, Faults
     from rxstream.testing.leaks import LeakError, assert_no_leaks, leftovers, settle
     from rxstream.testing.record import Request, RequestRecord
@@ -43,6 +44,7 @@ _HOMES = {
         "random_cuts",
         "utf8_offsets",
     ),
+    "eventstream": ("pack_event", "pack_exception", "pack_message"),
     "faults": ("FaultProxy", "Faults"),
     "leaks": ("LeakError", "assert_no_leaks", "leftovers", "settle"),
     "record": ("Request", "RequestRecord"),
@@ -92,6 +94,9 @@ __all__ = (
     "leftovers",
     "line_end_offsets",
     "openai_chat_sse",
+    "pack_event",
+    "pack_exception",
+    "pack_message",
     "random_cuts",
     "run",
     "run_virtual",
