@@ -109,6 +109,13 @@ _ROWS: Final[dict[str, Wire]] = {
         "anthropic_request:anthropic_request",
         service=_ANTHROPIC,
     ),
+    "bedrock-converse": Wire(
+        "",
+        "eventstream",
+        "rxstream.providers.bedrock_converse:ConverseDecoder",
+        body_decoder="rxstream.providers.bedrock_body:ConverseBodyDecoder",
+    ),
+    "bedrock-invoke": Wire("", "eventstream", "rxstream.providers.bedrock_invoke:InvokeDecoder"),
     "cohere-v1": Wire("", "sse_or_json_lines", "rxstream.providers.cohere_v1:CohereV1Decoder"),
     "cohere-v2": Wire("", "sse", "rxstream.providers.cohere_v2:CohereV2Decoder"),
     # A whole answer of this wire is one chunk that is its last.
