@@ -6,11 +6,9 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from rxstream.errors import StreamError
 from rxstream.events import EVENT_ADAPTER, Event
-from rxstream.framing.frames import Framing
 from rxstream.framing.sse import SSEParser
 from rxstream.providers.decoder import Decoder
 from rxstream.testing import cut
@@ -37,13 +35,8 @@ class Outcome:
 
 
 def decode_sse(make_decoder: Callable[[], Decoder], chunks: Iterable[bytes]) -> Outcome:
-    """`decode_framed` for server-sent events."""
-    return decode_framed(SSEParser(), make_decoder(), chunks)
-
-
-def decode_framed(framing: Framing[Any], decoder: Decoder, chunks: Iterable[bytes]) -> Outcome:
     """Frame and decode `chunks` as the fused stage does, up to the end or the first error."""
-    outcome = Outcome()
+    framing, decoder, outcome = SSEParser(), make_decoder(), Outcome()
     try:
         for chunk in chunks:
             _decode(decoder, framing.feed_payloads(chunk), outcome.events)

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 import pytest
 
 from rxstream.events import Annotation, Finish, ProviderEvent, ResponseStart, ToolCallInvalid, UsageUpdate, Violation
-from rxstream.framing.eventstream import EventStreamParser
-from rxstream.providers.bedrock_converse import ConverseDecoder
 from rxstream.response import Accumulator
-from tests.providers.decoding import Outcome, decode_framed, sizes_of
+from tests.providers.decoding import Outcome, sizes_of
+from tests.providers.wires import decode_wire
 from tests.recordings.harness import Recording, facts_of, recordings
 from tests.shared_data import needs_shared
 
@@ -19,7 +18,7 @@ FACTS = ("text", "reasoning_chars", "tool_calls", "server_tool_calls", "finish_r
 
 
 def decode(chunks: Iterable[bytes]) -> Outcome:
-    return decode_framed(EventStreamParser(), ConverseDecoder(), chunks)
+    return decode_wire("bedrock-converse", chunks)
 
 
 def messages(wire: bytes) -> list[bytes]:

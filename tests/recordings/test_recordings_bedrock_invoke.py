@@ -7,10 +7,9 @@ from collections.abc import Iterable
 import pytest
 
 from rxstream.events import Finish, ProviderEvent, ResponseStart, TextDelta, ToolCallInvalid, Violation
-from rxstream.framing.eventstream import EventStreamParser
-from rxstream.providers.bedrock_invoke import InvokeDecoder
 from rxstream.response import Accumulator
-from tests.providers.decoding import Outcome, decode_framed, sizes_of
+from tests.providers.decoding import Outcome, sizes_of
+from tests.providers.wires import decode_wire
 from tests.recordings.harness import Recording, facts_of, recordings
 from tests.shared_data import needs_shared
 
@@ -19,7 +18,7 @@ FACTS = ("text", "reasoning_chars", "tool_calls", "server_tool_calls", "finish_r
 
 
 def decode(chunks: Iterable[bytes]) -> Outcome:
-    return decode_framed(EventStreamParser(), InvokeDecoder(), chunks)
+    return decode_wire("bedrock-invoke", chunks)
 
 
 @needs_shared

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 from rxstream.events import Finish, ProviderEvent, ResponseStart, ToolCall, ToolCallInvalid, Violation
-from rxstream.framing.ndjson import NDJSONParser
-from rxstream.providers.ollama import OllamaDecoder
-from tests.providers.decoding import Outcome, decode_framed, sizes_of
+from tests.providers.decoding import Outcome, sizes_of
+from tests.providers.wires import decode_wire
 from tests.recordings.harness import Recording, facts_of, recordings
 from tests.shared_data import needs_shared
 
@@ -18,7 +17,7 @@ FACTS = ("text", "reasoning_chars", "tool_calls", "finish_reason_raw", "usage_ra
 
 
 def decode(chunks: Iterable[bytes]) -> Outcome:
-    return decode_framed(NDJSONParser(), OllamaDecoder(), chunks)
+    return decode_wire("ollama", chunks)
 
 
 @needs_shared
