@@ -76,10 +76,12 @@ class EventStreamParser(TwoFaces[EventStreamFrame]):
         self._needed = PRELUDE.size  # how many bytes the buffer must have for the next step
 
     def _read(self, window: bytes) -> list[EventStreamFrame]:
-        if len(self._buffer) + len(window) < self._needed:
-            self._buffer += window  # bounded: the message's length, which was checked
-            return []
-        block = bytes(self._buffer) + window if self._buffer else window
+        block = window
+        if self._buffer or len(window) < self._needed:
+            self._buffer += window  # bounded: the message's length, which was checked, and one window
+            if len(self._buffer) < self._needed:
+                return []
+            block, self._buffer = bytes(self._buffer), bytearray()
         frames: list[EventStreamFrame] = []
         place, size = 0, len(block)
         while size - place >= self._needed and self.error is None:
@@ -91,7 +93,8 @@ class EventStreamParser(TwoFaces[EventStreamFrame]):
                 frames.append(frame)
             place += self._length
             self._length, self._needed = 0, PRELUDE.size
-        self._buffer = bytearray() if self.error is not None else bytearray(block[place:])
+        if place < size and self.error is None:
+            self._buffer = bytearray(block[place:])
         return frames
 
     def _finish(self) -> list[EventStreamFrame]:

@@ -194,7 +194,8 @@ class JSONArrayParser(TwoFaces[bytes]):
         room = self._max_bytes - len(self._open)
         end = self._scanner.advance(window, place, room)
         if end != -1:
-            element, self._open = bytes(self._open) + window[place:end], bytearray()
+            self._open += window[place:end]  # bounded: max_frame_bytes
+            element, self._open = bytes(self._open), bytearray()
             self._take(element, frames)
             return end
         if self._scanner.is_too_deep:

@@ -70,7 +70,8 @@ class NDJSONParser(TwoFaces[bytes]):
         most_bytes = len(pending) + len(window)  # no line that is held now is longer
         lines = window.split(b"\n")
         if len(lines) > 1 and pending:
-            lines[0] = bytes(pending) + lines[0]
+            pending += lines[0]  # bounded: one window more than max_line_bytes
+            lines[0] = bytes(pending)
             self._pending = pending = bytearray()
         last = lines.pop()
         pending += last  # bounded: max_line_bytes, below

@@ -63,8 +63,7 @@ def fault_of(error: StreamError | None) -> Fault | None:
     assert isinstance(error, FramingError)
     assert error.__cause__ is None
     assert error.__context__ is None
-    is_bound = isinstance(error, FrameTooLargeError)
-    bound = (error.setting, error.limit, error.value) if is_bound else None
+    bound = (error.setting, error.limit, error.value) if isinstance(error, FrameTooLargeError) else None
     return Fault(error.kind, type(error), str(error), bound)
 
 

@@ -49,7 +49,7 @@ def told(parser: SSEParser) -> tuple[object, ...]:
 
 def is_same_event(payload: Payload, frame: SSEFrame) -> bool:
     """Whether a payload says all that a frame says."""
-    if isinstance(payload, SSEFrame):
+    if not isinstance(payload, bytes):
         return payload == frame
     name_repeats = frame.data.startswith((f'{{"type":"{frame.event}"', f'{{"type": "{frame.event}"'))
     is_plain = frame.id == "" and frame.retry is None and (frame.event == "message" or name_repeats)

@@ -49,8 +49,8 @@ def every_cut(chunks: list[bytes]) -> Iterator[list[bytes]]:
     wire = b"".join(chunks)
     yield chunks
     yield [wire]
-    yield cut(wire, 1)
-    yield from every_two_way_cut(wire, sample=None if len(wire) <= 400 else 40 if len(wire) < 20_000 else 8)
+    yield cut(wire, 1 if len(wire) < 20_000 else 100)
+    yield from every_two_way_cut(wire, sample=None if len(wire) <= 400 else 40 if len(wire) < 20_000 else 4)
 
 
 def in_every_cut(case: Case, make: Made) -> tuple[list[Any], str | None]:

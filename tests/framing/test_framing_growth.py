@@ -19,14 +19,14 @@ from rxstream.testing import cut
 from tests.framing.eventstream_wire import event, message
 
 FACTOR = 4
-LINEAR = 2.2 * FACTOR  # a quadratic run takes FACTOR * FACTOR
+LINEAR = 2.5 * FACTOR  # a quadratic run takes FACTOR * FACTOR
 ROOM = Limits(max_line_bytes=64 << 20, max_frame_bytes=64 << 20, max_eventstream_frame_bytes=64 << 20)
 Make = Callable[..., Framing[Any]]
 Wire = Callable[[int], list[bytes]]
 
 
 def seconds(make: Make, chunks: list[bytes]) -> float:
-    """The least processor time of three runs on the hot path."""
+    """The least processor time of five runs on the hot path."""
 
     def run() -> float:
         framing = make(limits=ROOM)
@@ -36,7 +36,7 @@ def seconds(make: Make, chunks: list[bytes]) -> float:
         framing.close_payloads()
         return process_time() - start
 
-    return min(run() for _ in range(3))
+    return min(run() for _ in range(5))
 
 
 def growth(make: Make, wire: Wire, size: int) -> float:
@@ -54,6 +54,7 @@ LONG: list[tuple[str, Make, Wire]] = [
 ]
 
 
+# Over 8 MiB the kernel's share of a fresh block, page after page, is larger than what is done with it.
 @pytest.mark.parametrize(("make", "wire"), [case[1:] for case in LONG], ids=[case[0] for case in LONG])
 def test_one_long_frame_in_many_chunks(make: Make, wire: Wire) -> None:
     assert growth(make, wire, 1 << 20) < LINEAR
@@ -95,7 +96,7 @@ def test_the_verdict_on_a_cut_text(text: bytes) -> None:
 
 def test_openings_without_end_are_read_once() -> None:
     limits = Limits(max_json_depth=1_000_000)
-    wire = b"[" * 20_000
+    wire = b"[" * 5000
     small, large = (
         seconds(lambda **_: JSONArrayParser(limits=limits), cut(wire * times, 1024)) for times in (1, FACTOR)
     )

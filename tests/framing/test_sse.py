@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rxstream.errors import FrameTooLargeError, TruncatedFrameError
-from rxstream.framing.frames import Framing, SSEFrame
+from rxstream.framing.frames import Framing, Payload, SSEFrame
 from rxstream.framing.sse import SSEParser
 from rxstream.limits import Limits
 from rxstream.testing import every_two_way_cut
@@ -75,7 +75,7 @@ class TestPayloads:
     """Which events are told by bytes alone."""
 
     @staticmethod
-    def payloads(wire: bytes) -> list[bytes | SSEFrame]:
+    def payloads(wire: bytes) -> list[Payload]:
         results = [payload_outcome(SSEParser(at_eof="strict"), chunks) for chunks in every_cut(wire)]
         assert all(result == results[0] for result in results)
         return results[0][0]

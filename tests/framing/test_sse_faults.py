@@ -21,6 +21,7 @@ def piece(text: str) -> bytes:
 
 
 def text_of(payload: Payload) -> str:
+    assert isinstance(payload, bytes | SSEFrame)
     body = json.loads(payload if isinstance(payload, bytes) else payload.data)
     return str(body["choices"][0]["delta"]["content"])
 
