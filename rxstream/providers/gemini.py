@@ -124,12 +124,14 @@ class GeminiDecoder:
             part_id = self._open_texts[index]
         except (ValueError, KeyError, TypeError, AttributeError):
             return False
-        if usage is not None:
-            if type(usage) is not dict:
-                return False
+        if usage is None:
+            out.append(TextDelta(text, part_id, index))
+        elif type(usage) is dict:
             check_depth(usage, data, self._limits.max_json_depth)
+            out.append(TextDelta(text, part_id, index))
             self._usage.hold(usage, out)
-        out.append(TextDelta(text, part_id, index))
+        else:
+            return False
         return True
 
     def _decode_any(self, chunk: JsonValue, payload: Payload, out: list[Event]) -> None:
