@@ -28,7 +28,7 @@ demo: $(DEMO_STAMP) ## Ask the local model and watch its answer stream (PROMPT="
 	@$(VENV)/bin/rxstream demo $(if $(PROMPT),--prompt "$$PROMPT") || { code=$$?; test $$code -eq 130 || exit $$code; }
 
 test: $(DEV_STAMP) ## Run the tests (ARGS="-k sse" for some of them, ARGS=--cov for coverage)
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest -n auto --dist loadfile $(ARGS)
 
 check: format lint types layers bounds ## Check format, lint, types, the import order and that nothing is unbounded
 
