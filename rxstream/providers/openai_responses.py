@@ -166,13 +166,18 @@ class OpenAIResponsesDecoder:
             is_late = kind != "response.created" and bool(self._message_count) and response_id == self._response_id
             if not is_late:  # else it tells once more of a response that has ended
                 self._open(response, out)
-        elif kind == "response.created" and response_id is not None:
-            if self._response_id is None:
-                self._response_id = response_id  # its content came first
-                out.append(_start_event(response))
-            elif response_id != self._response_id:
+        elif kind == "response.created" and response_id not in (None, self._response_id):
+            if self._response_id is not None:
                 self._break_off("another response began before the call ended", out)
                 raise _WrongOrderError("a response began while another one was open")
+            self._name(response, out)
+
+    def _name(self, response: JsonObject, out: list[Event]) -> None:
+        """Tell whose the open message is, where its content came first."""
+        response_id = string_field(response, "id") or None
+        if self._response_id is None and response_id is not None:
+            self._response_id = response_id
+            out.append(_start_event(response))
 
     def _open(self, response: JsonObject, out: list[Event]) -> None:
         self._response_id = string_field(response, "id") or None
@@ -203,6 +208,7 @@ class OpenAIResponsesDecoder:
                 return
             out.append(Violation("response_not_started", NO_START))
             self._open(response, out)
+        self._name(response, out)
         has_failed = status_of(kind, response) == "failed"
         final = None if has_failed else self._settle(kind, response, out)
         self._items.abandon("the response failed before the call ended", out)
