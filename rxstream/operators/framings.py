@@ -31,7 +31,7 @@ def framing_factory(framing: str | FramingFactory, **options: Any) -> FramingFac
     """The factory for a framing's name; a factory of one's own passes through.
 
     Raises:
-        ValueError: no framing has that name.
+        ValueError: no framing has that name, or an option of it has no such value.
     """
     if callable(framing):
         return framing
@@ -43,4 +43,6 @@ def framing_factory(framing: str | FramingFactory, **options: Any) -> FramingFac
         parser: Framing[Any] = getattr(import_module(module), name)(limits=limits, **options)
         return parser
 
+    if options:
+        make(None)  # refuses a wrong one now, not at the first subscription
     return make
