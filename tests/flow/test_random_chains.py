@@ -210,7 +210,7 @@ def test_what_was_made_is_delivered_or_counted_as_discarded(
         stats = BufferStats()
 
         def make(n: int) -> list[Item]:
-            items = [(n, index) for index in range(counts[n % len(counts)])]
+            items: list[Item] = [(n, index) for index in range(counts[n % len(counts)])]
             made.extend(items)
             return items
 

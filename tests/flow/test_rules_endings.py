@@ -257,6 +257,23 @@ def test_a_shared_source_runs_on_when_the_boundary_that_paced_it_is_gone() -> No
     assert got == [n for n in range(100) for _ in range(2)]
 
 
+@pytest.mark.parametrize("fused", [True, False])
+def test_a_shared_source_runs_on_when_the_buffer_that_paced_it_is_gone(fused: bool) -> None:
+    async def main() -> tuple[list[int], list[int]]:
+        shared = from_iterable(range(9)).pipe(rx_ops.share())
+        buffered = shared.pipe(bounded_buffer(2))
+        slow = iterate(buffered if fused else buffered.pipe(rx_ops.as_observable()))
+        got: list[int] = []
+        shared.subscribe(got.append)
+        await settle()
+        paced = list(got)
+        slow.dispose()
+        await settle()
+        return paced, got
+
+    assert run_virtual(main()) == ([0, 1], list(range(9)))
+
+
 def test_a_shared_source_runs_on_when_the_buffer_that_paced_it_overflowed() -> None:
     async def main() -> list[Any]:
         shared = from_iterable(map(TextDelta, "abcdefgh")).pipe(rx_ops.share())

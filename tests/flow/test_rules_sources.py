@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from itertools import count, repeat
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import reactivex as rx
@@ -14,6 +14,7 @@ from reactivex import Observable
 from reactivex import operators as rx_ops
 
 from rxstream.consume.iterate import iterate
+from rxstream.consume.pull import LockStep
 from rxstream.flow import Demand, Scope
 from rxstream.operators.bounded_buffer import bounded_buffer
 from rxstream.sources import from_aiter, from_iterable
@@ -61,6 +62,49 @@ def test_nothing_is_read_while_a_stage_is_parked(make: MakeSource) -> None:
             assert reads == [0, 1]
 
     run_virtual(main())
+
+
+def test_nothing_is_read_while_a_stage_is_parked_though_the_gate_is_open_again() -> None:
+    def pull_afterwards(source: Observable[Any]) -> Observable[Any]:
+        def subscribe(observer: Any, scheduler: Any = None) -> Any:
+            def on_next(item: Any) -> None:
+                observer.on_next(item)  # the stage below sends one and parks with the others
+                boundaries[0].pull()
+
+            return source.subscribe(on_next, observer.on_error, observer.on_completed, scheduler=scheduler)
+
+        return Observable(subscribe)
+
+    async def main() -> None:
+        reads: list[int] = []
+        boundaries.append(boundary := Boundary(sync_source(range(9), reads).pipe(pull_afterwards, times(4))))
+        await settle()
+        boundary.pull()
+        assert (boundary.items, reads) == ([(0, 0), (0, 1)], [0])
+        boundary.dispose()
+
+    boundaries: list[Boundary] = []
+    run_virtual(main())
+
+
+def test_a_source_reads_no_more_once_it_was_disposed_inside_an_on_next() -> None:
+    class Numbers:
+        reads = 0
+
+        def __iter__(self) -> Numbers:
+            return self
+
+        def __next__(self) -> int:
+            self.reads += 1
+            return self.reads
+
+    async def main() -> int:
+        numbers = Numbers()
+        from_iterable(numbers).pipe(rx_ops.take(3)).subscribe()
+        await settle()
+        return numbers.reads
+
+    assert run_virtual(main()) == 3
 
 
 def test_a_source_holds_one_item_when_the_gate_closes_during_its_read_and_reads_no_other() -> None:
@@ -127,7 +171,7 @@ def test_a_source_that_is_woken_and_finds_the_gate_closed_again_returns_to_the_h
 
         tasks = [asyncio.ensure_future(source(name)) for name in "abc"]
         await settle()
-        for _ in range(3):  # open and closed again before the woken task has run
+        for _ in range(2):  # open and closed again before the woken task has run
             demand.open()
             demand.close()
             await settle()
@@ -151,7 +195,8 @@ def test_a_source_that_goes_on_to_read_lets_the_next_one_read_too() -> None:
             yield 0
 
         endless.append(from_aiter(never()))
-        async with iterate(rx.merge(*endless, *slow)) as stream:  # the first one in the queue never has an item
+        async with iterate(rx.merge(*endless, *slow)) as stream:
+            await settle()  # all wait, and the first in the queue never has an item
             for _ in range(30):
                 await anext(stream)
         return reads
@@ -309,8 +354,10 @@ def test_a_cancelled_pull_closes_the_gate() -> None:
             pull = asyncio.ensure_future(anext(stream))
             await asyncio.sleep(0.005)
             pull.cancel()
+            await asyncio.wait([pull])
+            assert not cast(LockStep[int], stream._pull)._demand.is_open
             await asyncio.sleep(1)
-            assert reads == [0]
+            assert (reads, len(stream._queue)) == ([0], 0)
 
     run_virtual(main())
 

@@ -69,6 +69,7 @@ def test_a_parked_stage_that_is_disposed_leaves_nothing_parked() -> None:
         boundary = Boundary(outer.pipe(rx_ops.switch_latest()))
         for source in inner:  # each switch disposes a stage that is parked
             outer.on_next(source)
+            assert boundary.parked() == 0
             await settle(2)
             boundary.pull()
             assert boundary.parked() == 1
