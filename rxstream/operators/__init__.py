@@ -8,30 +8,43 @@ from rxstream.operators import overflow
 from rxstream.operators.batch_text import batch_text
 from rxstream.operators.bounded_buffer import BufferStats, bounded_buffer
 from rxstream.operators.cancel_on import cancel_on
+from rxstream.operators.deadline import deadline
 from rxstream.operators.decode import decode
 from rxstream.operators.event_size import event_bytes
+from rxstream.operators.fan_out import fan_out
+from rxstream.operators.first_event_timeout import first_event_timeout
 from rxstream.operators.frame import frame, frame_eventstream, frame_json_array, frame_ndjson, frame_sse
+from rxstream.operators.idle_timeout import idle_timeout
 from rxstream.operators.parse import parse
 from rxstream.operators.project import project
 from rxstream.operators.require_terminal import require_terminal
+from rxstream.operators.retry_before_output import Attempt, retry_before_output
+from rxstream.operators.share_bounded import share_bounded
 from rxstream.operators.to_response import snapshots, to_response
 
 __all__ = (
+    "Attempt",
     "BufferStats",
     "batch_text",
     "bounded_buffer",
     "cancel_on",
+    "deadline",
     "decode",
     "event_bytes",
+    "fan_out",
+    "first_event_timeout",
     "frame",
     "frame_eventstream",
     "frame_json_array",
     "frame_ndjson",
     "frame_sse",
+    "idle_timeout",
     "overflow",
     "parse",
     "project",
     "require_terminal",
+    "retry_before_output",
+    "share_bounded",
     "snapshots",
     "to_response",
 )
