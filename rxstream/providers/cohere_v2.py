@@ -52,6 +52,10 @@ from rxstream.providers.payloads import is_keep_alive, payload_data, payload_tex
 __all__ = ("CohereV2Decoder",)
 
 END_MARKER: Final = "[DONE]"
+START: Final = "message-start"
+
+DEBUG: Final = "debug"
+"""An event that repeats the prompt: it says nothing of the answer, and must not be shown with it."""
 
 CONTENT_KEYS: Final = frozenset(("type", "text", "thinking"))
 EVENT_KEYS: Final = frozenset(("type", "index", "delta", "id", "logprobs", "error"))
@@ -170,9 +174,11 @@ class CohereV2Decoder:
         handler = _HANDLERS.get(kind)
         if event.get("error") or (handler is None and is_cohere_error(event)):
             self._fail(event, payload, out)
+        if kind == DEBUG:
+            return
         if handler is None:
             out.append(ProviderEvent(kind, event))
-        elif kind in _OUTSIDE or self._enter_message(kind, event, out):
+        elif kind == START or self._enter_message(kind, event, out):
             handler(self, event, out)
             self._keep_rest(event, out)
         if kind == "message-end" and (error := object_field(event, "delta").get("error")):
@@ -210,7 +216,7 @@ class CohereV2Decoder:
         self._open_message(response_id, out)
         message = object_field(object_field(event, "delta"), "message")
         if rest := leftovers(message, frozenset(("role",))):
-            out.append(ProviderEvent("message-start", rest))
+            out.append(ProviderEvent(START, rest))
 
     def _open_message(self, response_id: str | None, out: list[Event]) -> None:
         self._is_open = True
@@ -358,10 +364,6 @@ _HANDLERS: Final[Mapping[str, Callable[[CohereV2Decoder, JsonObject, list[Event]
     "tool-call-end": CohereV2Decoder._call_end,
     "citation-start": CohereV2Decoder._cite,
     "citation-end": CohereV2Decoder._ignore,
-    "message-start": CohereV2Decoder._message_start,
+    START: CohereV2Decoder._message_start,
     "message-end": CohereV2Decoder._message_end,
-    "debug": CohereV2Decoder._ignore,
 }
-
-_OUTSIDE: Final = frozenset(("message-start", "debug"))
-"""What may stand outside of a message."""

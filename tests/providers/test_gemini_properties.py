@@ -15,9 +15,6 @@ from rxstream.events import (
     Finish,
     ProviderEvent,
     ToolCall,
-    ToolCallDelta,
-    ToolCallInvalid,
-    ToolCallStart,
     UsageUpdate,
 )
 from rxstream.providers.gemini import GeminiDecoder
@@ -26,7 +23,7 @@ from rxstream.testing import cut_at
 from tests.providers.chat import drive
 from tests.providers.decoding import Outcome
 from tests.providers.gemini_wire import STOP, as_array, as_sse, call, chunk, frame, piece, run, text, usage
-from tests.providers.wires import decode_wire
+from tests.providers.wires import check_calls, decode_wire
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 SCALARS = st.integers(-1000, 1000) | TEXTS | st.booleans() | st.none()
@@ -219,15 +216,3 @@ def test_a_whole_answer_is_in_order_and_agrees_with_itself(chunks: list[bytes]) 
 def without_extras(events: Sequence[Event]) -> list[Event]:
     """Events without what is kept raw, and without usage, which a chunk of another kind sends earlier."""
     return [event for event in events if not isinstance(event, (ProviderEvent, UsageUpdate))]
-
-
-def check_calls(events: Sequence[Event]) -> None:
-    """Every call that starts is decided once, after its pieces, and its arguments are the sum of them."""
-    started = [event.call_id for event in events if isinstance(event, ToolCallStart)]
-    assert len(set(started)) == len(started)
-    for call_id in started:
-        own = [event for event in events if getattr(event, "call_id", None) == call_id]
-        assert isinstance(own[0], ToolCallStart)
-        decided = [event for event in own if isinstance(event, (ToolCall, ToolCallInvalid))]
-        assert decided == own[-1:]
-        assert decided[0].arguments == "".join(event.arguments for event in own if isinstance(event, ToolCallDelta))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from rxstream.errors import ProviderError, StreamError
+from rxstream.errors import ProviderError, StreamError, TruncatedStreamError
+from rxstream.events import Event, ToolCall, ToolCallDelta, ToolCallInvalid, ToolCallStart
 from rxstream.framing.frames import Payload
 from rxstream.limits import Limits
 from rxstream.operators.framings import framing_factory
@@ -13,7 +14,7 @@ from rxstream.providers.http_errors import error_from_response
 from rxstream.providers.registry import get_wire
 from tests.providers.decoding import Outcome
 
-__all__ = ("decode_wire",)
+__all__ = ("check_calls", "decode_wire")
 
 
 def decode_wire(name: str, chunks: Iterable[bytes], limits: Limits | None = None) -> Outcome:
@@ -29,10 +30,16 @@ def decode_wire(name: str, chunks: Iterable[bytes], limits: Limits | None = None
                 break
         else:
             _decode(decoder, framing.close_payloads(), outcome)
+        unframed = None
         if not decoder.done:
             _raise(framing.error)
-            _raise(_unframed_error(getattr(framing, "unframed", b"")))
-        decoder.close(outcome.events)
+            unframed = _unframed_error(getattr(framing, "unframed", b""))
+        _raise(unframed if isinstance(unframed, ProviderError) else None)
+        try:
+            decoder.close(outcome.events)
+        except TruncatedStreamError:
+            _raise(unframed)
+            raise
     except StreamError as error:
         decoder.abort(outcome.events)
         outcome.error = error
@@ -47,10 +54,21 @@ def _decode(decoder: Decoder, payloads: Iterable[Payload], outcome: Outcome) -> 
 
 
 def _unframed_error(body: bytes) -> StreamError | None:
-    error = error_from_response(200, {}, body, content_type="application/json") if body else None
-    return error if isinstance(error, ProviderError) else None
+    return error_from_response(200, {}, body, content_type="application/json") if body else None
 
 
 def _raise(error: StreamError | None) -> None:
     if error is not None:
         raise error
+
+
+def check_calls(events: Sequence[Event]) -> None:
+    """Every call that starts is decided once, after its pieces, and its arguments are the sum of them."""
+    started = [event.call_id for event in events if isinstance(event, ToolCallStart)]
+    assert len(set(started)) == len(started)
+    for call_id in started:
+        own = [event for event in events if getattr(event, "call_id", None) == call_id]
+        assert isinstance(own[0], ToolCallStart)
+        decided = [event for event in own if isinstance(event, (ToolCall, ToolCallInvalid))]
+        assert decided == own[-1:]
+        assert decided[0].arguments == "".join(event.arguments for event in own if isinstance(event, ToolCallDelta))
