@@ -14,7 +14,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from operator import length_hint
-from typing import Final, TypeVar, get_args
+from typing import Any, Final, TypeVar, get_args
 
 from reactivex import Observable, abc
 
@@ -27,7 +27,8 @@ __all__ = ("Clock", "Counts", "OpenClock", "check_seconds")
 
 T = TypeVar("T")
 
-Counts = Callable[[T], bool]
+Counts = Callable[[Any], bool]
+"""Not of `T`: an operator whose arguments name its type cannot be inferred in the middle of a pipe."""
 
 LAST_TURNS: Final = 8
 """Turns that an idle clock waits when its time is over: from a readable socket to an event it takes four."""
@@ -172,7 +173,7 @@ class OpenClock(Clock[T]):
         flow: FlowScheduler,
         name: str,
         seconds: float,
-        counts: Counts[T] | None,
+        counts: Counts | None,
     ) -> None:
         super().__init__(observer, flow, name, seconds)
         self._counts = counts

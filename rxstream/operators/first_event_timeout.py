@@ -16,7 +16,7 @@ __all__ = ("first_event_timeout",)
 T = TypeVar("T")
 
 
-def first_event_timeout(seconds: float, *, counts: Counts[T] | None = None) -> Callable[[Observable[T]], Observable[T]]:
+def first_event_timeout(seconds: float, *, counts: Counts | None = None) -> Callable[[Observable[T]], Observable[T]]:
     """Fail when the first item has not come after `seconds` in which somebody was asking.
 
         source  -----------a--b--|

@@ -16,7 +16,7 @@ __all__ = ("idle_timeout",)
 T = TypeVar("T")
 
 
-def idle_timeout(seconds: float, *, counts: Counts[T] | None = None) -> Callable[[Observable[T]], Observable[T]]:
+def idle_timeout(seconds: float, *, counts: Counts | None = None) -> Callable[[Observable[T]], Observable[T]]:
     """Fail when nothing has come for `seconds` while somebody was asking.
 
         source  --a--b----------...
