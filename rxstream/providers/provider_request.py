@@ -21,6 +21,8 @@ __all__ = (
     "refuse_signatures",
     "sampling_fields",
     "say_stream",
+    "take_model",
+    "with_extra",
 )
 
 SAMPLING: Final = ("temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty", "seed")
@@ -111,3 +113,31 @@ def sampling_fields(request: ModelRequest, names: Mapping[str, str], provider: s
         if name not in names:
             raise cannot_express(name, provider, "what it calls by another name goes into extra={...}")
         yield names[name], value
+
+
+def with_extra(body: dict[str, Any], extra: Mapping[str, Any], joined: Iterable[str] = ()) -> dict[str, Any]:
+    """The body with a request's `extra`, which wins.
+
+    Args:
+        body: what the request's own fields came to.
+        extra: `ModelRequest.extra`.
+        joined: fields of the body that only hold other fields: what `extra` says of them is put into them.
+    """
+    inside = {
+        name: {**body[name], **extra[name]}
+        for name in joined
+        if isinstance(body.get(name), dict) and isinstance(extra.get(name), Mapping)
+    }
+    return {**body, **extra, **inside}
+
+
+def take_model(body: dict[str, Any], provider: str) -> str:
+    """The model of a body, taken out of it: for a wire that has it in the path.
+
+    Raises:
+        RequestError: the body says none.
+    """
+    model = body.pop("model", None)
+    if not isinstance(model, str) or not model.strip():
+        raise RequestError(f"{provider!r} needs a model: name it in the request, or connect(..., model=...)")
+    return model

@@ -63,12 +63,14 @@ class ImageContent(RequestModel):
         url: its address; a `data:` URL in base64 is taken apart into the other two.
         data: its bytes as base64.
         media_type: what `data` is, such as `image/png`.
+        signatures: what came with it, by kind, where a model had made it.
     """
 
     type: Literal["image"] = "image"
     url: str | None = Field(default=None, repr=False)
     data: str | None = Field(default=None, repr=False)
     media_type: str | None = None
+    signatures: Signatures = {}
 
     @classmethod
     def from_bytes(cls, data: bytes, media_type: str) -> Self:

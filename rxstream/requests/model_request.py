@@ -45,7 +45,8 @@ class ModelRequest(RequestModel):
         seed: for an answer that can be repeated, as far as the provider can.
         reasoning: how much the model is to think.
         metadata: for the provider's records.
-        extra: what has no field here, by the provider's own names: it goes into the body last and wins.
+        extra: what has no field here, by the provider's own names: it goes into the body last and wins. Objects that
+            only hold settings (Gemini's `generationConfig`, Ollama's `options`) are joined, not replaced.
     """
 
     messages: Annotated[Sequence[Message], AfterValidator(tuple), Field(min_length=1)]

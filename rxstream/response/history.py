@@ -48,4 +48,5 @@ def _call(part: ResponseToolCall) -> ToolCallContent:
 def _image(part: MediaPart) -> ImageContent:
     if not part.media_type.startswith("image/"):
         raise RequestError("the answer has media that are no image, which no request has a place for")
-    return ImageContent.from_bytes(part.decode(), part.media_type)
+    image = ImageContent.from_bytes(part.decode(), part.media_type)
+    return image.model_copy(update={"signatures": part.signatures}) if part.signatures else image
