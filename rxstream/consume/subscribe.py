@@ -143,22 +143,21 @@ class Subscription:
         pull, note, on_event = self._pull, self._tracker.note, self._sink.on_event
         queue, budget = pull.queue, EVENTS_PER_TURN
         while True:
-            while queue:
-                event = pull.take()
-                note(event)
-                self._in_sink = True
-                await on_event(event)
-                self._in_sink = False
-                budget -= 1
-                if not budget:
-                    budget = EVENTS_PER_TURN
-                    await asyncio.sleep(0)
             try:
-                more = await pull.wait()
+                more = bool(queue) or await pull.wait()  # what waits last may stand beside the queue: a told loss
             except Exception as error:
                 return error
             if not more:
                 return None
+            event = pull.take()
+            note(event)
+            self._in_sink = True
+            await on_event(event)
+            self._in_sink = False
+            budget -= 1
+            if not budget:
+                budget = EVENTS_PER_TURN
+                await asyncio.sleep(0)
 
     def _end(self, error: Exception | None) -> StreamEnd:
         if self._tracker.cancelled is None and (self._is_disposed or self._task.cancelling()):

@@ -99,6 +99,17 @@ def test_a_slow_sink_pauses_the_source() -> None:
     run_virtual(main())
 
 
+def test_a_told_loss_that_waits_alone_reaches_the_sink() -> None:
+    async def main() -> list[tuple[str, int]]:
+        sink = Recorder()
+        words = [TextDelta(word) for word in "abcd"]
+        buffered = rxs.from_iterable(words).pipe(ops.bounded_buffer(max_events=1, overflow=ops.overflow.drop_newest()))
+        await rxs.subscribe(buffered, sink).end()
+        return [(event.type, getattr(event, "count", 0)) for event in sink.events]
+
+    assert run(main()) == [("text_delta", 0), ("violation", 3)]
+
+
 def test_dispose_ends_a_sink_that_waits_and_says_cancelled() -> None:
     async def main() -> None:
         closed: list[bool] = []
