@@ -136,6 +136,12 @@ def test_what_came_while_the_loop_was_busy_is_in_time() -> None:
     run_virtual(main())
 
 
+def test_what_is_left_of_a_sum_of_floats_is_no_time() -> None:
+    assert 0.2 - (0.3 - 0.1) > 0  # a timer for that would be due at once, again and again
+    seen = run_virtual(watch(rxs.from_aiter(at((0.1, "a"), then=FOR_EVER)).pipe(ops.idle_timeout(0.2))))
+    assert seen.ended_at == 0.3
+
+
 # Open time -----------------------------------------------------------------------------------------------------------
 
 
@@ -385,6 +391,17 @@ def test_no_timer_is_left_after_any_exit(name: str, make: Make) -> None:
             assert await leftovers() == []
             assert not subject.observers
             assert boundary.demand._watchers == []
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("make", [ops.first_event_timeout, ops.idle_timeout])
+def test_a_clock_that_was_ended_while_the_gate_opens_sets_no_timer(make: Make) -> None:
+    async def main() -> None:
+        boundary = Boundary(rx.never().pipe(make(5)), is_open=False)
+        boundary.demand._watchers.insert(0, lambda is_open: boundary.handle.dispose())
+        boundary.demand.open()
+        assert await leftovers() == []
 
     run_virtual(main())
 
