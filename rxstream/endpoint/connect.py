@@ -30,7 +30,7 @@ def connect(
     headers: Mapping[str, str] | None = None,
     limits: Limits | None = None,
     diagnostics: Diagnostics | None = None,
-    environ: Mapping[str, str] = os.environ,
+    environ: Mapping[str, str] | None = None,
 ) -> Endpoint:
     """Make an endpoint of a provider. Nothing is sent yet.
 
@@ -50,12 +50,13 @@ def connect(
         headers: sent with each request; they win over the endpoint's own.
         limits: the bounds of its sources and parsers.
         diagnostics: where protected detail of errors goes.
-        environ: the environment.
+        environ: read in place of the process's environment.
 
     Raises:
         ValueError: there is no such provider.
         RequestError: there is no key or no address; the message names the variable.
     """
+    environ = os.environ if environ is None else environ
     provider, named_model = _parted(name)
     wire = _at_home(get_wire(provider), base_url, environ)
     address = find_address(wire.name, wire.service, base_url, environ)

@@ -58,8 +58,9 @@ SMOLLM2 = PackagedModel(
 """The default model."""
 
 
-def default_cache_dir(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
-    """The user's cache folder for rxstream on this platform."""
+def default_cache_dir(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
+    """The user's cache folder for rxstream on this platform; `environment` is read in place of the process's."""
+    environment = os.environ if environment is None else environment
     if platform == "win32":
         local = environment.get("LOCALAPPDATA")
         return (Path(local) if local else Path.home() / "AppData" / "Local") / "rxstream" / "Cache"

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import os
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+import pytest
+
 import rxstream as rxs
+from rxstream.local import default_cache_dir
 from rxstream.requests import ImageContent, ToolResultContent
 from rxstream.testing import Reply, ScriptedProvider, error_reply, run
 from tests.endpoint.kit import QUESTION, asking, endpoint_of, refused
@@ -58,3 +64,9 @@ def test_a_part_that_the_wire_refuses_is_not_quoted() -> None:
     result = rxs.Message(role="tool", content=[ToolResultContent(call_id="1", content=[image])])
     said = refused(endpoint_of("openai", model="m"), rxs.ModelRequest(messages=[result]))
     assert SECRET not in said
+
+
+@pytest.mark.parametrize("function", [rxs.connect, default_cache_dir])
+def test_a_signature_does_not_show_the_environment(function: Callable[..., Any]) -> None:
+    shown = str(inspect.signature(function))
+    assert not [name for name in os.environ if repr(name) in shown]
