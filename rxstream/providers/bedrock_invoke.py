@@ -4,7 +4,7 @@
 
 Whose stream it is, its first chunk shows. It is then read as that vendor's wire is read anywhere: Anthropic's messages,
 Converse's events (Nova), chat completions (OpenAI's open models, Mistral, DeepSeek), Cohere's; others are nothing but
-text. What the service itself adds to a chunk is taken out before. Exceptions are those of Converse.
+text. What the service itself adds to a chunk is no vendor's business, and kept. Exceptions are those of Converse.
 
 Source: WIRE.md 9; botocore's `bedrock-runtime` model.
 """
@@ -18,7 +18,7 @@ from pydantic import JsonValue
 from pydantic_core import to_json
 
 from rxstream.errors import DecodeError, ProviderError, TruncatedStreamError
-from rxstream.events import Event, ProviderEvent
+from rxstream.events import Event, Finish, ProviderEvent
 from rxstream.framing.frames import EventStreamFrame, Payload
 from rxstream.limits import DEFAULT_LIMITS, Limits
 from rxstream.providers.anthropic import AnthropicDecoder
@@ -97,25 +97,33 @@ class InvokeDecoder:
                 out.append(ProviderEvent(name, event))
 
     def _decode_chunk(self, chunk: bytes, out: list[Event]) -> None:
-        added: JsonObject = {}
-        if ADDED_MARK in chunk:
-            added, chunk = self._take_added(chunk, out)
+        if ADDED_MARK not in chunk:
+            self._decode_vendors(chunk, out)
+            return
+        value = read_object(chunk, self._limits.max_json_depth)
+        added = {key: value.pop(key) for key in [*value] if key.startswith(ADDED)}
+        try:
+            self._decode_vendors(to_json(value) if value else b"", out)
+            if METRICS in added and isinstance(self._vendor, CompletionDecoder):
+                self._vendor.take_metrics(added[METRICS], out)
+        finally:
+            self._keep_added(added, out)
+
+    def _decode_vendors(self, chunk: bytes, out: list[Event]) -> None:
         vendor = self._vendor
         if vendor is None:
             vendor = self._vendor = self._choose(chunk, out)
         if vendor is not None and chunk:
             vendor.decode(chunk, out)
             self.done = vendor.done
-        if METRICS in added and isinstance(vendor, CompletionDecoder):
-            vendor.take_metrics(added[METRICS], out)
 
-    def _take_added(self, chunk: bytes, out: list[Event]) -> tuple[JsonObject, bytes]:
-        """Part what the service adds to a chunk from what the vendor says, which may be nothing."""
-        value = read_object(chunk, self._limits.max_json_depth)
-        added = {key: value.pop(key) for key in [*value] if key.startswith(ADDED)}
+    def _keep_added(self, added: JsonObject, out: list[Event]) -> None:
+        """Keep what the service added to a chunk, before the finish where the chunk brought it."""
+        finish = out.pop() if out and isinstance(out[-1], Finish) else None
         for key, fact in added.items():
             self._extras.offer(ProviderEvent(key, fact), out)
-        return added, to_json(value) if value else b""
+        if finish is not None:
+            out.append(finish)
 
     def _choose(self, chunk: bytes, out: list[Event]) -> Decoder | None:
         """The decoder of the stream that begins with `chunk`; None where it does not show, and the chunk is kept."""

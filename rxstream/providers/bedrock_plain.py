@@ -20,9 +20,6 @@ from rxstream.providers.fields import JsonObject
 
 __all__ = ("PlainDelta",)
 
-NO_HEAD: Final = b"\0"
-"""No message begins with it."""
-
 
 class _Shape(NamedTuple):
     """What stands around the string under one key of a delta, and its event; None where it is a call's input."""
@@ -45,7 +42,7 @@ class PlainDelta:
     """The delta that is expected next.
 
     Attributes:
-        block: the block it goes to.
+        block: the block it goes to; None where none is expected.
         part_id: the block's part.
         piece: the event of it; None where it is a call's input.
     """
@@ -56,12 +53,10 @@ class PlainDelta:
         self.block: ContentBlock | None = None
         self.part_id = ""
         self.piece: type[TextDelta] | type[ReasoningDelta] | None = None
-        self._tail = b""
-        self.forget()
+        self._head = self._tail = b""
 
     def forget(self) -> None:
         """Expect none."""
-        self._head = NO_HEAD
         self.block = None
 
     def expect(self, index: int, delta: JsonObject, block: ContentBlock) -> None:
@@ -75,7 +70,7 @@ class PlainDelta:
 
     def match(self, payload: bytes) -> str | None:
         """The string of a message that is as expected; None where it is not, or where the string is empty."""
-        if not payload.startswith(self._head):
+        if self.block is None or not payload.startswith(self._head):
             return None
         body, _, padding = payload[len(self._head) :].rpartition(self._tail)
         if not (body.startswith(b'"') and padding.endswith(b'"}') and padding[:-2].isalnum()):

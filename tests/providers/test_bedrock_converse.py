@@ -126,6 +126,14 @@ def test_a_delta_in_any_dress_is_the_same_delta(payload: bytes) -> None:
     assert outcome.of(ProviderEvent) == [METADATA]
 
 
+@pytest.mark.parametrize("before", [[], [delta(0, text="a")], [text(0, "a")]])
+def test_no_bytes_are_taken_for_what_is_not_expected(before: list[bytes]) -> None:
+    for payload in (b'\0"x"},"p":"ab"}', b'"x"},"p":"ab"}', b'\0"x"}},"p":"ab"}'):
+        outcome = decode(START, *before, pack_event("contentBlockDelta", payload))
+        assert isinstance(outcome.error, DecodeError)
+        assert "x" not in texts(outcome)
+
+
 @pytest.mark.parametrize("bad", [b'{"contentBlockIndex":0,"delta":{"text":"x""},"p":"ab"}', b'{"contentBlockIndex":0'])
 def test_what_only_begins_as_a_delta_is_a_decode_error(bad: bytes) -> None:
     assert isinstance(message(delta(0, text="a"), pack_event("contentBlockDelta", bad)).error, DecodeError)
