@@ -24,8 +24,8 @@ from rxstream.providers.fields import JsonObject, object_field, string_field, wh
 
 __all__ = ("OpenBlocks",)
 
-NO_HEAD: Final = b"\0"
-"""No payload begins with it."""
+NO_HEAD: Final[tuple[bytes, ...]] = ()
+"""No payload begins with one of none."""
 
 COMPACT: Final = b'{"type":"content_block_delta","index":%d,"delta":{"type":"%b","%b":'
 SPACED: Final = b'{"type": "content_block_delta", "index": %d, "delta": {"type": "%b", "%b":'
@@ -62,6 +62,7 @@ class OpenBlocks:
         self._context = context
         self._latest: ToolBlock | None = None
         self._shape = COMPACT
+        self.head: bytes | tuple[bytes, ...] = NO_HEAD
         self.open: dict[int, Block] = {}  # bounded: max_tool_calls
         self.piece: type[TextDelta] | type[ReasoningDelta] | None = None
         self.begin_message(0)

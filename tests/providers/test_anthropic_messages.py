@@ -466,3 +466,11 @@ def test_no_error_shows_what_the_provider_or_the_frame_said() -> None:
         assert error is not None
         assert "Lovelace" not in f"{error} {error!r} {error.public}"
         assert "Lovelace" in str(error.take_detail())
+
+
+@pytest.mark.parametrize("data", [b'\0"x"}}', b'"x"}}'])
+def test_no_data_is_taken_for_text_that_is_not_expected(data: bytes) -> None:
+    for blocks in (b"", begin(0, "text"), text(0, "a")):
+        outcome = decode(start(), blocks, b"data: " + data + b"\n\n")
+        assert isinstance(outcome.error, DecodeError)
+        assert "x" not in [event.text for event in outcome.events if isinstance(event, TextDelta)]
