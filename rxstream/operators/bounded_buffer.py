@@ -57,9 +57,12 @@ def bounded_buffer(
 
     Raises:
         ValueError: a bound is out of range.
+        TypeError: `overflow` is no policy.
     """
     _check(max_events, max_bytes, low_water)
     policy = overflow if overflow is not None else pause()
+    if not callable(getattr(policy, "decide", None)):
+        raise TypeError(f"a policy has decide(state, event), as ops.overflow.pause() has; {policy!r} has not")
 
     def make_queue(scope: Scope) -> BufferQueue[T]:
         bounds = limits or scope.limits or DEFAULT_LIMITS

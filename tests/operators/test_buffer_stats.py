@@ -9,6 +9,7 @@ import pytest
 from reactivex import operators as rx_ops
 from reactivex.subject import Subject
 
+from rxstream import operators as ops
 from rxstream.consume.iterate import iterate
 from rxstream.events import (
     Cancelled,
@@ -183,3 +184,9 @@ def test_other_items_than_events_are_bounded_too() -> None:
     items, stats = run_virtual(main())
     assert items[:4] == [b"x" * 36, b"y" * 36, "z" * 36, 4]
     assert (len(items), stats.peak_bytes) == (6, 200)
+
+
+@pytest.mark.parametrize("wrong", [ops.overflow.pause, "pause"])
+def test_what_is_no_policy_is_refused_at_assembly(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"ops\.overflow\.pause\(\)"):
+        ops.bounded_buffer(overflow=wrong)
