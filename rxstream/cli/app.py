@@ -91,7 +91,7 @@ def chat(
     try:
         code = run_chat(
             ChatOptions(
-                prompt=prompt if prompt is not None else _read_prompt(),
+                prompt=_asked(prompt if prompt is not None else _read_prompt()),
                 provider=provider,
                 base_url=base_url,
                 model=model,
@@ -150,9 +150,11 @@ def local_install() -> None:
 def _read_prompt() -> str:
     if sys.stdin.isatty():
         say("Type a question, then Enter (Ctrl-C leaves):")
-        prompt = sys.stdin.readline()
-    else:
-        prompt = sys.stdin.read()
+        return sys.stdin.readline().strip()
+    return sys.stdin.read().strip()
+
+
+def _asked(prompt: str) -> str:
     if not prompt.strip():
         refuse('there is no question: rxstream chat "Why is the sky blue?"')
-    return prompt.strip()
+    return prompt

@@ -99,6 +99,12 @@ def test_the_question_comes_from_standard_input_too(rxstream: CommandLine) -> No
     assert rxstream("chat", "--base-url", "http://127.0.0.1:9", input=" \n").returncode == 2
 
 
+def test_an_empty_question_is_wrong_use(rxstream: CommandLine) -> None:
+    done = rxstream("chat", " ", "--base-url", "http://127.0.0.1:9")
+    assert done.returncode == 2
+    assert "there is no question" in done.stderr
+
+
 def test_an_unknown_provider_is_wrong_use(rxstream: CommandLine) -> None:
     done = rxstream("chat", "hi", "--provider", "nobody", "--base-url", "http://127.0.0.1:9")
     assert done.returncode == 2
