@@ -10,6 +10,7 @@ import pytest
 import reactivex as rx
 from reactivex import Observable
 from reactivex import operators as rx_ops
+from reactivex.disposable import Disposable
 from reactivex.subject import Subject
 
 from rxstream.consume.iterate import iterate
@@ -200,6 +201,23 @@ def test_a_stage_that_ends_the_stream_itself_lets_upstream_go_and_sends_what_it_
         return boundary.items, reads
 
     assert run_virtual(main()) == ([1, 1, -2, -2], [1, -2])
+
+
+def test_a_source_that_ends_a_stage_inside_subscribe_is_disposed_as_well() -> None:
+    class OnlyOne(Stage[int, int]):
+        __slots__ = ()
+
+        def expand(self, item: int) -> list[int]:
+            self.end_with()
+            return [item]
+
+    def subscribe(observer: Any, scheduler: Any = None) -> Any:
+        observer.on_next(1)
+        return Disposable(lambda: log.append("disposed"))
+
+    log: list[Any] = []
+    rx.create(subscribe).pipe(stage_operator(OnlyOne)).subscribe(log.append, None, lambda: log.append("completed"))
+    assert log == [1, "completed", "disposed"]
 
 
 # Rule 17: dispose stops, drops, unparks, lets upstream go, and releases the gate last --------------------------------

@@ -6,8 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
+import reactivex as rx
 from reactivex import operators as rx_ops
 from reactivex.scheduler import CurrentThreadScheduler, ImmediateScheduler
+from reactivex.subject import Subject
 from reactivex.testing import TestScheduler
 
 from rxstream.consume.iterate import iterate
@@ -102,6 +104,23 @@ def test_an_interrupt_that_raises_leaves_the_gate_and_the_other_interrupts_as_th
     demand.turn(lambda: None)
     assert log == ["other"]
     assert demand.is_open
+
+
+def test_what_reaches_a_buffer_during_anothers_item_waits_for_the_end_of_the_call() -> None:
+    async def main() -> list[Any]:
+        subject: Subject[Any] = Subject()
+
+        def feed(item: Any) -> None:
+            if item in (0, 1):
+                subject.on_next(f"from {item}")
+
+        merged = rx.merge(from_iterable(range(3)), subject.pipe(bounded_buffer(4)))
+        boundary = Boundary(merged, is_open=True, one_by_one=False, on_item=feed)  # which refuses what overlaps
+        await settle()
+        boundary.dispose()
+        return boundary.items
+
+    assert run_virtual(main()) == [0, "from 0", 1, "from 1", 2]
 
 
 @pytest.mark.parametrize("buffer", [None, 64])

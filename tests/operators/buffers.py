@@ -16,6 +16,7 @@ from rxstream.events import Event, ReasoningDelta, TextDelta, Violation
 from rxstream.operators.bounded_buffer import BufferStats, bounded_buffer
 from rxstream.operators.overflow import BufferState, OverflowPolicy
 from rxstream.testing.virtual_time import run_virtual
+from tests.flow.kit import expand
 
 both_ways = pytest.mark.parametrize("fused", [True, False], ids=["fused", "unfused"])
 """`iterate` directly below takes from the buffer's queue; with a stock operator between them the buffer pushes."""
@@ -50,15 +51,20 @@ def pour(
     fused: bool,
     overflow: OverflowPolicy | None = None,
     complete: bool = True,
+    handed_over: bool = False,
     **options: Any,
 ) -> Outcome:
-    """Push `events` from a hot source into a buffer that nobody pulls from, then drain it."""
+    """Push `events` from a hot source into a buffer that nobody pulls from, then drain it.
+
+    With `handed_over` a stage directly above has them all in one list.
+    """
 
     async def main() -> Outcome:
         stats = BufferStats()
         subject: Subject[Any] = Subject()
-        stream = iterate(buffered(subject, fused, *args, overflow=overflow, stats=stats, **options))
-        for event in events:
+        source = subject.pipe(expand(list)) if handed_over else subject
+        stream = iterate(buffered(source, fused, *args, overflow=overflow, stats=stats, **options))
+        for event in [list(events)] if handed_over else events:
             subject.on_next(event)
         is_live = bool(subject.observers)
         if complete:

@@ -14,6 +14,7 @@ from rxstream.events import (
     ProviderEvent,
     ReasoningDelta,
     TextDelta,
+    ToolCallDelta,
     Usage,
     UsageUpdate,
 )
@@ -158,9 +159,34 @@ def test_a_policy_that_makes_room_lets_the_event_in_the_slot_go_first(fused: boo
             return overflow.Pause() if isinstance(event, ProviderEvent) else overflow.DropOldest()
 
     big = ProviderEvent("big", "x" * 100)
-    outcome = pour([*texts(2), big, *texts(1, start=2)], 3, 300, fused=fused, overflow=HoldThenDrop())
+    outcome = pour([*texts(2), big, *texts(1, start=2)], 3, 250, fused=fused, overflow=HoldThenDrop())
     assert outcome.error is None
-    assert outcome.events == [loss(1), TextDelta("1", "p"), big, TextDelta("2", "p")]
+    assert outcome.events == [loss(2), big, TextDelta("2", "p")]
+
+
+@both_ways
+def test_what_a_policy_puts_in_place_never_overtakes_the_event_in_the_slot(fused: bool) -> None:
+    class HoldThenReplace:
+        def decide(self, state: overflow.BufferState, event: Event) -> overflow.Decision:
+            return overflow.Pause() if isinstance(event, ProviderEvent) else overflow.Replace([TextDelta("")])
+
+    big = ProviderEvent("big", "x" * 100)
+    outcome = pour([*texts(2), big, *texts(1, start=2)], 9, 250, fused=fused, overflow=HoldThenReplace())
+    assert outcome.events == [*texts(2), big]
+    assert isinstance(outcome.error, BufferOverflow)
+
+
+@both_ways
+def test_every_piece_of_a_long_event_is_asked_about_while_the_slot_is_taken(fused: bool) -> None:
+    class HoldCalls:
+        def decide(self, state: overflow.BufferState, event: Event) -> overflow.Decision:
+            return overflow.Pause() if isinstance(event, ToolCallDelta) else overflow.DropNew()
+
+    call = ToolCallDelta("c", "x" * 36)
+    long = TextDelta("y" * 100, "p")  # three pieces of 36, 36 and 28
+    outcome = pour([call, call, long], 9, ENVELOPE_BYTES + 36, fused=fused, overflow=HoldCalls())
+    assert (outcome.events, outcome.error) == ([call, loss(3), call], None)
+    assert outcome.stats.dropped == 3
 
 
 # The loss in its place -----------------------------------------------------------------------------------------------

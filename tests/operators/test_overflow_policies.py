@@ -29,6 +29,7 @@ from rxstream.events import (
     Violation,
 )
 from rxstream.operators import overflow
+from rxstream.operators.event_size import ENVELOPE_BYTES
 from tests.operators.buffers import BOUNDS, Always, both_ways, is_reasoning, loss, pour, texts
 
 every_bound = pytest.mark.parametrize("bound", BOUNDS)
@@ -170,6 +171,33 @@ def test_shed_drops_what_it_names_and_pauses_for_the_rest(fused: bool) -> None:
     outcome = pour(events, 2, fused=fused, overflow=overflow.shed(is_reasoning))
     assert (outcome.events, outcome.error) == ([*texts(2), loss(2), *texts(1, start=2)], None)
     assert outcome.stats.dropped == 2
+
+
+@both_ways
+@every_bound
+@pytest.mark.parametrize(
+    "policy",
+    [
+        overflow.fail(),
+        overflow.drop_newest(),
+        overflow.drop_oldest(),
+        overflow.cancel(),
+        overflow.shed(is_reasoning).then(overflow.fail()),
+    ],
+)
+def test_a_list_that_is_handed_over_meets_the_policy_as_its_events_would(policy: Any, bound: int, fused: bool) -> None:
+    for events, max_bytes in (
+        ([*texts(bound), ReasoningDelta("r"), *texts(3, start=bound)], None),
+        ([*texts(bound), TextDelta("x" * 500), *texts(3, start=bound)], ENVELOPE_BYTES * bound + 100),
+    ):
+        one, many = (
+            pour(events, bound, max_bytes, fused=fused, overflow=policy, handed_over=handed_over)
+            for handed_over in (False, True)
+        )
+        assert (one.events, type(one.error)) == (many.events, type(many.error))
+        assert repr(one.stats) == repr(many.stats)
+        assert many.stats.peak_events <= bound
+        assert max_bytes is None or many.stats.peak_bytes <= max_bytes
 
 
 # Composition ---------------------------------------------------------------------------------------------------------
