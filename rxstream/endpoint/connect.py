@@ -10,9 +10,11 @@ from typing import Any
 from rxstream.diagnostics import Diagnostics
 from rxstream.endpoint.access import request_headers
 from rxstream.endpoint.address import find_address
+from rxstream.endpoint.aws import find_signer
 from rxstream.endpoint.endpoint import Endpoint
 from rxstream.limits import Limits
 from rxstream.providers.registry import Wire, get_wire
+from rxstream.providers.service import AUTHORIZATION
 
 __all__ = ("connect",)
 
@@ -43,7 +45,8 @@ def connect(
         base_url: where it is, with or without the version; else a variable of the provider's (`OPENAI_BASE_URL`), else
             its own address. `address` has the rule.
         api_key: the key; else a variable of the provider's (`OPENAI_API_KEY`). Only the provider's own address needs
-            one. An empty text sends none, whatever the environment says.
+            one. An empty text sends none, whatever the environment says. Amazon Bedrock takes AWS credentials as well,
+            where it is given no key: `rxstream[bedrock]` is what signs with them.
         client: `httpx.AsyncClient`, or any with its interface; it stays yours to close. Without one the endpoint makes
             its own and closes it with `async with` or `aclose()`: 10 s to connect, no limit on how long a model thinks.
         model: for requests that name none; it wins over the one in `name`.
@@ -66,8 +69,9 @@ def connect(
         api_key=api_key,
         headers=headers,
         environ=environ,
-        needs_key=not (address.is_given or address.is_loopback),
+        needs_key=not (address.is_given or address.is_loopback or wire.service.signs_as),
     )
+    is_signed = api_key is None and AUTHORIZATION not in known
     return Endpoint(
         wire,
         address,
@@ -77,6 +81,7 @@ def connect(
         model=model or named_model,
         limits=limits,
         diagnostics=diagnostics,
+        auth=find_signer(wire.name, wire.service, address, environ) if is_signed else None,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -39,6 +39,7 @@ class Endpoint:
         model: for requests that name none.
         limits: the bounds of its sources and parsers.
         diagnostics: where protected detail of errors goes.
+        auth: called by the client with each request before it is sent, to sign it; None where nobody signs.
 
     Raises:
         RequestError: the wire can be read, but nobody writes its requests.
@@ -46,6 +47,7 @@ class Endpoint:
 
     __slots__ = (
         "_address",
+        "_auth",
         "_client",
         "_diagnostics",
         "_headers",
@@ -67,6 +69,7 @@ class Endpoint:
         model: str | None = None,
         limits: Limits | None = None,
         diagnostics: Diagnostics | None = None,
+        auth: Callable[[Any], Any] | None = None,
     ) -> None:
         write = wire.write_request()
         if write is None:
@@ -80,6 +83,7 @@ class Endpoint:
         self._model = model
         self._limits = limits
         self._diagnostics = diagnostics
+        self._auth = auth
 
     @property
     def provider(self) -> str:
@@ -153,11 +157,12 @@ class Endpoint:
         chunks = http_stream(
             self._client,
             said.method,
-            self._address.url(said.path),
+            self._address.url(said.path, said.body.get("model")),
             content=_as_json(said.body),  # now, so that a body which the caller changes later is still the one asked
             headers=headers,
             limits=self._limits,
             diagnostics=self._diagnostics,
+            **({} if self._auth is None else {"auth": self._auth}),
         )
         return chunks.pipe(parse(wire, limits=self._limits, diagnostics=self._diagnostics))
 

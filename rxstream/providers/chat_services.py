@@ -35,7 +35,13 @@ CHAT_SERVICES: Final[Mapping[str, Service]] = MappingProxyType(
             custom_headers_variable="OPENAI_CUSTOM_HEADERS",
         ),
         "azure": Service(
-            None, (Key("AZURE_OPENAI_API_KEY", "api-key"),), ("AZURE_OPENAI_ENDPOINT",), prefix="openai/v1"
+            None,
+            (Key("AZURE_OPENAI_API_KEY", "api-key"),),
+            ("AZURE_OPENAI_ENDPOINT",),
+            prefix="openai/v1",
+            # The API before v1 has dates for versions, and the model's deployment in its path.
+            version_variable="OPENAI_API_VERSION",
+            dated_prefix="openai/deployments/{model}",
         ),
         "cerebras": _at("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
         "cloudflare": _at(None, "CLOUDFLARE_API_TOKEN"),

@@ -19,6 +19,7 @@ from rxstream.providers.chat_services import CHAT_SERVICES
 from rxstream.providers.decoder import Decoder
 from rxstream.providers.dialects import CHAT_DIALECTS
 from rxstream.providers.service import ANYWHERE, Key, Service
+from rxstream.providers.services import SERVICES
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -74,20 +75,11 @@ class Wire:
         return None if self.request is None else _load(self.request)
 
 
-def _row(framing: str, decoder: str, body_decoder: str, request: str, **facts: Any) -> Wire:
-    room = "rxstream.providers."
-    return Wire("", framing, room + decoder, body_decoder=room + body_decoder, request=room + request, **facts)
+def _row(framing: str, decoder: str, body_decoder: str, request: str, service: str = "", **facts: Any) -> Wire:
+    room, served = "rxstream.providers.", SERVICES.get(service, ANYWHERE)
+    names = {"body_decoder": room + body_decoder, "request": room + request}
+    return Wire("", framing, room + decoder, service=served, **names, **facts)
 
-
-_ANTHROPIC: Final = Service(
-    "https://api.anthropic.com",
-    keys=(Key("ANTHROPIC_API_KEY", "x-api-key"), Key("ANTHROPIC_AUTH_TOKEN")),
-    base_url_variables=("ANTHROPIC_BASE_URL",),
-    # Every server of this wire knows this version. The next one, 2026-10-21, refuses temperature, top_p and top_k: who
-    # wants it says so in `connect(headers=...)`.
-    headers={"anthropic-version": "2023-06-01"},
-    custom_headers_variable="ANTHROPIC_CUSTOM_HEADERS",
-)
 
 _CHAT: Final = _row(
     "sse",
@@ -97,9 +89,9 @@ _CHAT: Final = _row(
     speaks="openai-chat",
 )
 
-_GEMINI: Final = "rxstream.providers.gemini:GeminiDecoder"
+_GEMINI: Final = "gemini:GeminiDecoder"  # a whole answer of this wire is one chunk that is its last
 
-_OLLAMA: Final = "rxstream.providers.ollama:OllamaDecoder"
+_OLLAMA: Final = "ollama:OllamaDecoder"  # a whole answer of this wire is its last line
 
 _ROWS: Final[dict[str, Wire]] = {
     "anthropic": _row(
@@ -107,34 +99,49 @@ _ROWS: Final[dict[str, Wire]] = {
         "anthropic:AnthropicDecoder",
         "anthropic_body:AnthropicBodyDecoder",
         "anthropic_request:anthropic_request",
-        service=_ANTHROPIC,
+        "anthropic",
     ),
-    "bedrock-converse": Wire(
-        "",
+    "bedrock-converse": _row(
         "eventstream",
-        "rxstream.providers.bedrock_converse:ConverseDecoder",
-        body_decoder="rxstream.providers.bedrock_body:ConverseBodyDecoder",
+        "bedrock_converse:ConverseDecoder",
+        "bedrock_body:ConverseBodyDecoder",
+        "bedrock_request:converse_request",
+        "bedrock-converse",
     ),
-    "bedrock-invoke": Wire("", "eventstream", "rxstream.providers.bedrock_invoke:InvokeDecoder"),
+    "bedrock-invoke": _row(
+        "eventstream",
+        "bedrock_invoke:InvokeDecoder",
+        "bedrock_invoke_body:InvokeBodyDecoder",
+        "bedrock_request:invoke_request",
+        "bedrock-invoke",
+    ),
     "cohere-v1": Wire("", "sse_or_json_lines", "rxstream.providers.cohere_v1:CohereV1Decoder"),
-    "cohere-v2": Wire("", "sse", "rxstream.providers.cohere_v2:CohereV2Decoder"),
-    # A whole answer of this wire is one chunk that is its last.
-    "gemini": Wire("", "sse_or_json_values", _GEMINI, body_decoder=_GEMINI),
-    "gemini-array": Wire("", "json_values", _GEMINI, body_decoder=_GEMINI, speaks="gemini"),
-    "openai-completions": Wire(
-        "",
+    "cohere-v2": _row(
         "sse",
-        "rxstream.providers.openai_completions:OpenAICompletionsDecoder",
-        body_decoder="rxstream.providers.openai_completions:OpenAICompletionsBodyDecoder",
+        "cohere_v2:CohereV2Decoder",
+        "cohere_v2_body:CohereV2BodyDecoder",
+        "cohere_request:cohere_request",
+        "cohere-v2",
     ),
-    "openai-responses": Wire(
-        "",
+    "gemini": _row("sse_or_json_values", _GEMINI, _GEMINI, "gemini_request:gemini_request", "gemini"),
+    "gemini-array": _row(
+        "json_values", _GEMINI, _GEMINI, "gemini_request:gemini_array_request", "gemini-array", speaks="gemini"
+    ),
+    "openai-completions": _row(
         "sse",
-        "rxstream.providers.openai_responses:OpenAIResponsesDecoder",
-        body_decoder="rxstream.providers.openai_responses_body:OpenAIResponsesBodyDecoder",
+        "openai_completions:OpenAICompletionsDecoder",
+        "openai_completions:OpenAICompletionsBodyDecoder",
+        "openai_completions_request:completions_request",
+        "openai-completions",
     ),
-    # A whole answer of this wire is its last line.
-    "ollama": Wire("", "ndjson", _OLLAMA, body_decoder=_OLLAMA),
+    "openai-responses": _row(
+        "sse",
+        "openai_responses:OpenAIResponsesDecoder",
+        "openai_responses_body:OpenAIResponsesBodyDecoder",
+        "openai_responses_request:responses_request",
+        "openai-responses",
+    ),
+    "ollama": _row("ndjson", _OLLAMA, _OLLAMA, "ollama_request:ollama_request", "ollama"),
     **{
         name: dataclasses.replace(_CHAT, dialect=dialect, service=CHAT_SERVICES.get(name, ANYWHERE))
         for name, dialect in CHAT_DIALECTS.items()
@@ -240,6 +247,7 @@ def register_provider(
         tuple(base_url_variables),
         row.service.prefix if prefix is None else prefix,
         {**row.service.headers, **(headers or {})},
+        other_apis=row.service.other_apis,
     )
     said = _named(row.dialect, name) if dialect is None else dialect
     _add(name, dataclasses.replace(row, service=service, dialect=said), may_replace=replace)
