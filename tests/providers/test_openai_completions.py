@@ -287,7 +287,13 @@ def streams(draw: st.DrawFn) -> list[bytes]:
     """The frames of a whole stream of a few choices."""
     count = draw(st.integers(1, 3))
     frames = [piece(draw(TEXTS), draw(st.integers(0, count - 1))) for _ in range(draw(st.integers(0, 6)))]
-    return [*frames, *(finish(draw(st.sampled_from(["stop", "length"])), index) for index in range(count)), DONE]
+    # A choice that has not begun is not missed: so all of them begin with the first chunk.
+    return [
+        chunk(*(choice("", index) for index in range(count))),
+        *frames,
+        *(finish(draw(st.sampled_from(["stop", "length"])), index) for index in range(count)),
+        DONE,
+    ]
 
 
 @given(streams(), st.data())
