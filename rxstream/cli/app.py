@@ -131,11 +131,13 @@ def replay(
 
 
 @app.command()
-def providers() -> None:
-    """List the providers: the wire that each speaks, its address, and the variable that holds its key."""
-    from rxstream.cli.providers import provider_lines
+def providers(
+    markdown: Annotated[bool, typer.Option("--markdown", help="The table as a page in Markdown.")] = False,
+) -> None:
+    """List the providers: the wire that each speaks, its address, the variable of its key, and what it supports."""
+    from rxstream.cli.providers import provider_lines, provider_page
 
-    for line in provider_lines():
+    for line in (provider_page().rstrip(),) if markdown else provider_lines():
         typer.echo(line)
 
 
