@@ -29,13 +29,12 @@ FrameT = TypeVar("FrameT", bytes, EventStreamFrame)
 class TwoFaces(ABC, Generic[FrameT]):
     """One stream of frames, each of which is its own payload."""
 
-    __slots__ = ("_is_closed", "_is_ended", "_ready", "_unread", "error")
+    __slots__ = ("_is_closed", "_ready", "_unread", "error")
 
     def __init__(self) -> None:
         self.error: StreamError | None = None
         """The fault that ended the stream; to be raised after what was returned before it."""
         self._is_closed = False
-        self._is_ended = False
         self._unread: deque[bytes] = deque()  # bounded: what `feed` took and its caller did not iterate
         self._ready: deque[FrameT] = deque()  # bounded: the frames of one window
 
@@ -83,7 +82,7 @@ class TwoFaces(ABC, Generic[FrameT]):
 
     @abstractmethod
     def _finish(self) -> list[FrameT]:
-        """The bytes have ended: return a last frame that counts. Not called once `error` is set."""
+        """The bytes have ended: return a last frame that counts, once. Not called once `error` is set."""
 
     def _read_all(self, data: bytes) -> list[Payload]:
         """Read what `feed` took in and nobody iterated, then `data`."""
@@ -113,8 +112,7 @@ class TwoFaces(ABC, Generic[FrameT]):
             raise self.error
 
     def _end(self) -> None:
-        if not self._is_ended and self.error is None:
-            self._is_ended = True
+        if self.error is None:
             self._ready.extend(self._finish())
 
     def _close(self) -> None:

@@ -82,6 +82,12 @@ def test_many_small_frames(make: Make, wire: Wire, chunk_bytes: int | None) -> N
     assert growth(make, in_chunks, 3000) < LINEAR
 
 
+def test_a_wrong_guess_is_made_once_in_a_window() -> None:
+    objects = b"[" + b'{"a":1},' * 7000
+    plain, misleading = seconds(JSONArrayParser, [objects + b"1]"]), seconds(JSONArrayParser, [objects + b'{"a":1\n}]'])
+    assert misleading < 2 * plain
+
+
 @pytest.mark.parametrize("text", [b"[1,", b'"\\n",', b'{"a":', b"[["])
 def test_the_verdict_on_a_cut_text(text: bytes) -> None:
     def run(times: int) -> float:
@@ -128,6 +134,14 @@ def test_a_stream_of_small_frames_holds_nothing(make: Make, start: bytes, chunk:
             yield chunk
 
     few, many = peak_bytes(make(), stream(20)), peak_bytes(make(), stream(200))
+    assert many < few + 65_536
+
+
+def test_headers_that_never_repeat_are_not_all_remembered() -> None:
+    def stream(messages: int) -> Iterable[bytes]:
+        return (event(f"{number:0300}", b"{}") for number in range(messages))
+
+    few, many = peak_bytes(EventStreamParser(), stream(200)), peak_bytes(EventStreamParser(), stream(2000))
     assert many < few + 65_536
 
 

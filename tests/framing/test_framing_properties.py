@@ -223,3 +223,20 @@ def test_what_stands_behind_a_text_makes_it_no_text(value: Any, style: int, behi
 def test_numbers_beyond_a_double_are_json(number: bytes) -> None:
     assert json_verdict(number) == json_verdict(b"[" + number + b"]") == "complete"
     assert outcome(JSONArrayParser(), [b"[" + number + b"]"]) == ([number], None)
+
+
+FAULTY: list[tuple[Make, bytes, bytes]] = [
+    (lambda: NDJSONParser(limits=Limits(max_line_bytes=4)), b"12345\n", b"1\n"),
+    (JSONArrayParser, b"[1]x", b",1"),
+    (EventStreamParser, b"x" * 12, message()),
+]
+
+
+@pytest.mark.parametrize(("make", "fault", "good"), FAULTY)
+def test_nothing_is_read_behind_a_fault_in_the_same_chunk(make: Make, fault: bytes, good: bytes) -> None:
+    wire = fault + good * 70_000  # several windows
+    frames, error = outcome(make(), [wire])
+    assert len(frames) <= 1
+    assert error is not None
+    assert payload_outcome(make(), [wire]) == (frames, error)
+    assert outcome(make(), [fault, good, good]) == (frames, error)
