@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from pydantic_core import from_json
+
 from rxstream.errors import DecodeError, LimitError, ProviderError, TruncatedStreamError
 from rxstream.events import Event, ProviderEvent, ResponseStart, Violation
 from rxstream.framing.frames import EventStreamFrame, Payload
@@ -81,15 +83,22 @@ class ConverseDecoder:
 
     def decode(self, payload: Payload, out: list[Event]) -> None:
         """Append to `out` what a message means; see `Decoder`."""
-        plain = self._plain
-        if type(payload) is EventStreamFrame and (text := plain.match(payload.payload)) is not None:
-            headers = payload.headers
-            if headers.get(":event-type") == DELTA and headers.get(":message-type") == "event":
-                if plain.piece is not None:
-                    out.append(plain.piece(text, plain.part_id))
-                elif plain.block is not None and plain.block.call is not None:
-                    plain.block.call.append(text, out)
-                return
+        if type(payload) is EventStreamFrame:
+            plain, data, headers = self._plain, payload.payload, payload.headers
+            if data.startswith(plain.head) and headers.get(":event-type") == DELTA:
+                body, _, padding = data.rpartition(plain.tail)
+                if padding[:-2].isalnum() and padding.endswith(b'"}') and headers.get(":message-type") == "event":
+                    try:
+                        text = from_json(body[plain.skip :])
+                    except ValueError:
+                        text = None
+                    if text and type(text) is str:
+                        if plain.piece is not None:
+                            out.append(plain.piece(text, plain.part_id))
+                            return
+                        if plain.call is not None:
+                            plain.call.append(text, out)
+                            return
         self._decode_any(payload, out)
 
     def close(self, out: list[Event]) -> None:

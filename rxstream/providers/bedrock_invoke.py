@@ -65,11 +65,20 @@ class InvokeDecoder:
 
     def decode(self, payload: Payload, out: list[Event]) -> None:
         """Append to `out` what a message means; see `Decoder`."""
-        chunk = _plain_chunk(payload) if type(payload) is EventStreamFrame else None
-        if chunk is not None:
-            self._decode_chunk(chunk, out)
-        else:
-            self._decode_any(payload, out)
+        if type(payload) is EventStreamFrame:
+            body, _, padding = payload.payload.rpartition(PADDING)
+            # Base64 has no quote and no backslash: what stands before the padding is all there is, or it is not base64.
+            is_plain = body.startswith(HEAD) and padding[:-2].isalnum() and padding.endswith(b'"}')
+            headers = payload.headers
+            if is_plain and headers.get(":event-type") == CHUNK and headers.get(":message-type") == "event":
+                try:
+                    chunk = a2b_base64(body[len(HEAD) :], strict_mode=True)
+                except ValueError:
+                    chunk = b""
+                if chunk:
+                    self._decode_chunk(chunk, out)
+                    return
+        self._decode_any(payload, out)
 
     def close(self, out: list[Event]) -> None:
         """The bytes ended; see `Decoder`."""
@@ -91,31 +100,41 @@ class InvokeDecoder:
             self.abort(out)
             raise
         for name, event in events:
-            if name == CHUNK and "bytes" in event:
-                self._decode_chunk(_unpacked(event["bytes"], payload), out)
-            else:
+            if name != CHUNK or "bytes" not in event:
                 out.append(ProviderEvent(name, event))
+            elif chunk := _unpacked(event["bytes"], payload):
+                self._decode_chunk(chunk, out)
 
     def _decode_chunk(self, chunk: bytes, out: list[Event]) -> None:
-        if ADDED_MARK not in chunk:
-            self._decode_vendors(chunk, out)
-            return
+        vendor = self._vendor
+        if vendor is None or ADDED_MARK in chunk:
+            self._decode_first_or_added(chunk, out)
+        else:
+            vendor.decode(chunk, out)
+            self.done = vendor.done
+
+    def _decode_first_or_added(self, chunk: bytes, out: list[Event]) -> None:
         value = read_object(chunk, self._limits.max_json_depth)
         added = {key: value.pop(key) for key in [*value] if key.startswith(ADDED)}
         try:
-            self._decode_vendors(to_json(value) if value else b"", out)
+            if value:
+                self._decode_value(value, to_json(value) if added else chunk, out)
             if METRICS in added and isinstance(self._vendor, CompletionDecoder):
                 self._vendor.take_metrics(added[METRICS], out)
         finally:
             self._keep_added(added, out)
 
-    def _decode_vendors(self, chunk: bytes, out: list[Event]) -> None:
-        vendor = self._vendor
-        if vendor is None:
-            vendor = self._vendor = self._choose(chunk, out)
-        if vendor is not None and chunk:
-            vendor.decode(chunk, out)
-            self.done = vendor.done
+    def _decode_value(self, value: JsonObject, chunk: bytes, out: list[Event]) -> None:
+        """Read what a vendor says. The first chunk shows who that is; what nobody is known to say is kept."""
+        if self._vendor is None:
+            self._vendor = _decoder_for(value, self._limits)
+        if self._vendor is not None:
+            self._vendor.decode(chunk, out)
+            self.done = self._vendor.done
+        elif is_error_object(value):
+            raise error_from_object(value)
+        else:
+            out.append(ProviderEvent(CHUNK, value))
 
     def _keep_added(self, added: JsonObject, out: list[Event]) -> None:
         """Keep what the service added to a chunk, before the finish where the chunk brought it."""
@@ -124,18 +143,6 @@ class InvokeDecoder:
             self._extras.offer(ProviderEvent(key, fact), out)
         if finish is not None:
             out.append(finish)
-
-    def _choose(self, chunk: bytes, out: list[Event]) -> Decoder | None:
-        """The decoder of the stream that begins with `chunk`; None where it does not show, and the chunk is kept."""
-        if not chunk:
-            return None
-        value = read_object(chunk, self._limits.max_json_depth)
-        decoder = _decoder_for(value, self._limits)
-        if decoder is None:
-            if is_error_object(value):
-                raise error_from_object(value)
-            out.append(ProviderEvent(CHUNK, value))
-        return decoder
 
 
 class _Chat(OpenAIChatDecoder):
@@ -165,24 +172,6 @@ def _with_finish_reason(chunk: JsonObject) -> bytes:
         if isinstance(choice, dict) and "finish_reason" not in choice:
             choice["finish_reason"] = choice.pop("stop_reason", None)
     return to_json(chunk)
-
-
-def _plain_chunk(frame: EventStreamFrame) -> bytes | None:
-    """What is in a message that is a chunk and nothing else; None where it is not exactly so.
-
-    Base64 has no quote and no backslash, so the bytes up to the next quote are the whole string.
-    """
-    payload, headers = frame.payload, frame.headers
-    if not payload.startswith(HEAD) or headers.get(":event-type") != CHUNK or headers.get(":message-type") != "event":
-        return None
-    end = payload.find(b'"', len(HEAD))
-    rest = payload[end:]
-    if rest != b'"}' and not (rest.startswith(PADDING) and rest.endswith(b'"}') and rest[len(PADDING) : -2].isalnum()):
-        return None
-    try:
-        return a2b_base64(payload[len(HEAD) : end], strict_mode=True)
-    except ValueError:
-        return None
 
 
 def _unpacked(value: JsonValue, payload: Payload) -> bytes:

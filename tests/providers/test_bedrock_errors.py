@@ -8,6 +8,7 @@ import pytest
 
 from rxstream.errors import FramingError, ProviderError, TruncatedFrameError
 from rxstream.events import Event, Finish, ToolCall, ToolCallInvalid
+from rxstream.framing.eventstream import EventStreamParser
 from rxstream.providers.bedrock_converse import ConverseDecoder
 from rxstream.testing import pack_exception, pack_message
 from tests.providers.bedrock_wire import START, begin, chunk, decode, delta, joined, judged, metadata, stop, text, texts
@@ -91,6 +92,24 @@ def test_an_error_has_its_code_and_keeps_its_message_to_itself(
 )
 def test_a_message_without_a_type_is_known_by_its_other_headers(headers: Any) -> None:
     assert raised(decode(START, pack_message(headers, b"{}"))).public.category == "rate_limited"
+
+
+@pytest.mark.parametrize("name", ["contentBlockDelta", "chunk"])
+def test_an_exception_with_an_events_name_and_payload_is_an_exception(name: str) -> None:
+    headers: dict[str, Any] = {":event-type": name, ":message-type": "exception", ":exception-type": "x"}
+    wires = {
+        "bedrock-converse": [START, delta(0, text="a"), pack_message(headers, payload_of(delta(0, text="b")))],
+        "bedrock-invoke": [pack_message(headers, payload_of(chunk({"generation": "b"})))],
+    }
+    for wire, messages in wires.items():
+        outcome = decode_wire(wire, messages)
+        raised(outcome)
+        assert "b" not in texts(outcome)
+
+
+def payload_of(message: bytes) -> bytes:
+    (frame,) = EventStreamParser().feed(message)
+    return frame.payload
 
 
 def test_an_exception_that_is_named_in_json_is_one() -> None:
