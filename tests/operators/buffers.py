@@ -56,16 +56,18 @@ def pour(
 ) -> Outcome:
     """Push `events` from a hot source into a buffer that nobody pulls from, then drain it.
 
-    With `handed_over` a stage directly above has them all in one list.
+    With `handed_over` a stage directly above has them in two lists.
     """
+    items = list(events)
+    parts: list[Any] = [items[: len(items) // 2], items[len(items) // 2 :]] if handed_over else items
 
     async def main() -> Outcome:
         stats = BufferStats()
         subject: Subject[Any] = Subject()
         source = subject.pipe(expand(list)) if handed_over else subject
         stream = iterate(buffered(source, fused, *args, overflow=overflow, stats=stats, **options))
-        for event in [list(events)] if handed_over else events:
-            subject.on_next(event)
+        for part in parts:
+            subject.on_next(part)
         is_live = bool(subject.observers)
         if complete:
             subject.on_completed()

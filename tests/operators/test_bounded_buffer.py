@@ -25,7 +25,7 @@ from rxstream.operators.event_size import ENVELOPE_BYTES, event_bytes
 from rxstream.sources import from_aiter, from_iterable
 from rxstream.testing.leaks import settle
 from rxstream.testing.virtual_time import run_virtual
-from tests.flow.kit import told
+from tests.flow.kit import expand, told
 from tests.operators.buffers import BOUNDS, both_ways, buffered, pour, texts
 
 
@@ -78,6 +78,22 @@ def test_an_event_that_does_not_fit_by_one_byte_waits_in_the_slot(fits: int, hel
             return seen
 
     assert run_virtual(main()) == (held, 100 if held else 200, 2)
+
+
+@both_ways
+@pytest.mark.parametrize(("fits", "held"), [(100, 0), (101, 101)])
+def test_the_same_holds_for_a_list_that_a_stage_hands_over(fits: int, held: int, fused: bool) -> None:
+    async def main() -> tuple[int, int]:
+        stats = BufferStats()
+        events = [text(100), text(fits), text(70)]
+        source = from_iterable([1]).pipe(expand(lambda _: events))
+        async with iterate(buffered(source, fused, 9, 200, stats=stats)) as stream:
+            await settle()
+            seen = (stats.held_bytes, stats.peak_bytes)
+            assert [event async for event in stream] == events
+            return seen
+
+    assert run_virtual(main()) == (held, 100 if held else 200)
 
 
 @both_ways

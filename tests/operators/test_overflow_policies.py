@@ -187,7 +187,7 @@ def test_shed_drops_what_it_names_and_pauses_for_the_rest(fused: bool) -> None:
 )
 def test_a_list_that_is_handed_over_meets_the_policy_as_its_events_would(policy: Any, bound: int, fused: bool) -> None:
     for events, max_bytes in (
-        ([*texts(bound), ReasoningDelta("r"), *texts(3, start=bound)], None),
+        ([*texts(bound), ReasoningDelta("r"), *texts(bound + 3, start=bound)], None),
         ([*texts(bound), TextDelta("x" * 500), *texts(3, start=bound)], ENVELOPE_BYTES * bound + 100),
     ):
         one, many = (
