@@ -64,11 +64,12 @@ class CohereV1Decoder:
 
     __slots__ = (
         "_calls",
-        "_edges",
+        "_first_piece",
         "_has_ended",
         "_has_plan",
         "_has_started",
         "_is_text_open",
+        "_last_piece",
         "_limits",
         "_parts",
         "_text_id",
@@ -82,7 +83,7 @@ class CohereV1Decoder:
         self._calls = IndexedCalls(self._limits, self._parts)
         self._text_id = ""  # the part that the last text went to
         self._is_text_open = False  # a plain piece of text only continues it
-        self._edges = ("", "")  # the first and the last piece of text
+        self._first_piece = self._last_piece = ""  # of the text
         self._has_plan = False
         self._has_started = False
         self._has_ended = False
@@ -95,13 +96,13 @@ class CohereV1Decoder:
             is_plain = (
                 self._is_text_open
                 and event["event_type"] == "text-generation"
-                and event.keys() <= EVENT_KEYS
+                and (len(event) == 2 or (len(event) == 3 and "is_finished" in event))
                 and type(text) is str
             )
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError):
             is_plain = False
         if is_plain and text:
-            self._edges = (self._edges[0], text)
+            self._last_piece = text
             out.append(TextDelta(text, self._text_id))
         else:
             self._decode_any(payload, out)
@@ -165,7 +166,7 @@ class CohereV1Decoder:
     def _text(self, event: JsonObject, out: list[Event]) -> None:
         if text := string_field(event, "text"):
             self._text_id = self._parts.enter("text")
-            self._edges = (self._edges[0] or text, text)
+            self._first_piece, self._last_piece = self._first_piece or text, text
             self._is_text_open = True
             out.append(TextDelta(text, self._text_id))
         if rest := leftovers(event, EVENT_KEYS):
@@ -239,8 +240,7 @@ class CohereV1Decoder:
         text = response.get("text")
         if not isinstance(text, str) or self._calls.count:
             return None
-        first, last = self._edges
-        return None if first[:1].isspace() or last[-1:].isspace() else text
+        return None if self._first_piece[:1].isspace() or self._last_piece[-1:].isspace() else text
 
     def _give_up(self, out: list[Event], why: str) -> None:
         """What must not be lost: calls that will never close, as such."""

@@ -14,22 +14,21 @@ Source: WIRE.md 5 and 14; Google's published `GenerateContentResponse`.
 
 from __future__ import annotations
 
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 from pydantic import JsonValue
-from pydantic_core import from_json
 
 from rxstream.errors import DecodeError, TruncatedStreamError
-from rxstream.events import Event, ProviderEvent, ResponseStart, TextDelta, Violation
+from rxstream.events import Event, ProviderEvent, ResponseStart, TextDelta
 from rxstream.framing.frames import Payload, SSEFrame
 from rxstream.limits import DEFAULT_LIMITS, Limits
 from rxstream.providers.fields import JsonObject, WrongTypeError, string_field, whole_number
 from rxstream.providers.gemini_candidate import Candidate
 from rxstream.providers.gemini_context import GeminiContext
-from rxstream.providers.gemini_usage import RunningUsage
+from rxstream.providers.gemini_plain import read_plain_text
+from rxstream.providers.gemini_usage import KEY, RunningUsage
 from rxstream.providers.http_errors import error_from_object, is_error_object
 from rxstream.providers.payloads import (
-    check_depth,
     is_keep_alive,
     payload_data,
     payload_text,
@@ -39,20 +38,22 @@ from rxstream.providers.payloads import (
 
 __all__ = ("GeminiDecoder",)
 
-END_MARKER: Final = "[DONE]"
+END_MARKERS: Final = (b"[DONE]", "[DONE]")
 """No word of this wire: gateways that speak OpenAI's as well send it."""
+
+OBJECT_STARTS: Final = (b"{", "{")
 
 MAX_CANDIDATES: Final = 1024
 """The API allows 8; each one costs memory."""
 
-PLAIN_KEYS: Final = frozenset(("candidates", "usageMetadata", "modelVersion", "responseId", "createTime"))
+PLAIN_KEYS: Final = frozenset(("candidates", KEY, "modelVersion", "responseId", "createTime"))
 """Top-level keys that are read for their own sake, or that say nothing about the answer."""
 
 START_KEYS: Final = ("candidates", "responseId", "modelVersion", "promptFeedback")
 """A chunk with one of them begins the answer."""
 
-PLAIN_CANDIDATE_KEYS: Final = frozenset(("content", "index"))
-PLAIN_CONTENT_KEYS: Final = frozenset(("parts", "role"))
+MAX_MISSES: Final = 64
+"""So many chunks of an open text were more than text (older models rate each one's safety): then none is expected."""
 
 
 class GeminiDecoder:
@@ -69,6 +70,7 @@ class GeminiDecoder:
         "_has_started",
         "_is_blocked",
         "_limits",
+        "_misses",
         "_open_texts",
         "_usage",
         "done",
@@ -78,21 +80,29 @@ class GeminiDecoder:
         self.done = False
         self._limits = limits or DEFAULT_LIMITS
         self._context = GeminiContext(self._limits)
-        self._usage = RunningUsage()
+        self._usage = RunningUsage(self._limits.max_json_depth)
         self._candidates: dict[int, Candidate] = {}  # bounded: MAX_CANDIDATES
         self._open_texts: dict[int, str] = {}  # the part of each candidate that plain text only continues
+        self._misses = 0
         self._is_blocked = False
         self._has_started = False
         self._has_ended = False
 
     def decode(self, payload: Payload, out: list[Event]) -> None:
-        data = payload if type(payload) is bytes else payload_data(payload)
-        try:
-            chunk = from_json(data)
-        except ValueError:
-            chunk = None
-        if not (self._open_texts and self._take_text(chunk, data, out)):
-            self._decode_any(chunk, payload, out)
+        if self._open_texts and type(payload) is bytes:
+            try:
+                chunk = read_plain_text(payload)
+                candidate = chunk["candidates"][0]
+                index = candidate.get("index", 0)
+                text = TextDelta(candidate["content"]["parts"][0]["text"], self._open_texts[index], index)
+            except (ValueError, KeyError):
+                self._misses += 1
+            else:
+                out.append(text)
+                if KEY in chunk:
+                    self._usage.hold(payload, out)
+                return
+        self._decode_any(payload, out)
 
     def close(self, out: list[Event]) -> None:
         if not self._has_ended:
@@ -103,51 +113,17 @@ class GeminiDecoder:
 
     # -------------------------------------------------------------- payloads
 
-    def _take_text(self, chunk: Any, data: bytes | str, out: list[Event]) -> bool:
-        """Read a chunk that is one more piece of an open text, and nothing else."""
-        try:
-            (candidate,) = chunk["candidates"]
-            content = candidate["content"]
-            (part,) = content["parts"]
-            text, index, usage = part["text"], candidate.get("index", 0), chunk.get("usageMetadata")
-            is_plain = (
-                len(part) == 1
-                and text
-                and type(text) is str
-                and type(index) is int
-                and chunk.keys() <= PLAIN_KEYS
-                and candidate.keys() <= PLAIN_CANDIDATE_KEYS
-                and content.keys() <= PLAIN_CONTENT_KEYS
-            )
-            if not is_plain:
-                return False
-            part_id = self._open_texts[index]
-        except (ValueError, KeyError, TypeError, AttributeError):
-            return False
-        if usage is None:
-            out.append(TextDelta(text, part_id, index))
-        elif type(usage) is dict:
-            check_depth(usage, data, self._limits.max_json_depth)
-            out.append(TextDelta(text, part_id, index))
-            self._usage.hold(usage, out)
-        else:
-            return False
-        return True
-
-    def _decode_any(self, chunk: JsonValue, payload: Payload, out: list[Event]) -> None:
+    def _decode_any(self, payload: Payload, out: list[Event]) -> None:
+        """The long way. Whatever the short way reads, this reads the same."""
         if self._has_ended:
             return  # nothing counts behind the last word
+        data = payload_data(payload)
         if isinstance(payload, SSEFrame) and payload.event == "error":
             self._fail(read_loosely(payload), payload, out)
-        if isinstance(chunk, dict):
-            check_depth(chunk, payload_data(payload), self._limits.max_json_depth)
-            self._guard(chunk, payload, out)
-            return
-        text = payload_text(payload)
-        if text == END_MARKER:
+        elif data in END_MARKERS:
             self.done = True
             self._conclude(out)
-        elif not is_keep_alive(text):
+        elif data[:1] in OBJECT_STARTS or not is_keep_alive(payload_text(payload)):
             self._guard(read_object(payload, self._limits.max_json_depth), payload, out)
 
     def _guard(self, chunk: JsonObject, payload: Payload, out: list[Event]) -> None:
@@ -161,7 +137,7 @@ class GeminiDecoder:
 
     def _read_chunk(self, chunk: JsonObject, payload: Payload, out: list[Event]) -> None:
         if is_error_object(chunk):
-            self._take_usage(chunk, out)
+            self._usage.take(chunk.get(KEY), out)
             self._fail(chunk, payload, out)
         if not self._has_started and any(chunk.get(key) for key in START_KEYS):
             self._start(chunk, out)
@@ -172,7 +148,7 @@ class GeminiDecoder:
             elif entry is not None:
                 raise WrongTypeError("candidates", entry)
         self._take_feedback(chunk.get("promptFeedback"), out)
-        self._take_usage(chunk, out)
+        self._usage.take(chunk.get(KEY), out)
         for key in chunk.keys() - PLAIN_KEYS - {"promptFeedback"}:
             self._context.extras.offer(ProviderEvent(key, chunk[key]), out)
 
@@ -180,7 +156,8 @@ class GeminiDecoder:
         candidate = self._candidate(entry.get("index"))
         self._open_texts.pop(candidate.index, None)
         candidate.read(entry, out)
-        if part_id := candidate.open_text:
+        part_id = candidate.open_text
+        if part_id and self._misses < MAX_MISSES:
             self._open_texts[candidate.index] = part_id
 
     def _candidate(self, value: JsonValue) -> Candidate:
@@ -201,14 +178,6 @@ class GeminiDecoder:
         response_id = string_field(chunk, "responseId") or None
         self._context.ids.seed = response_id or ""
         out.append(ResponseStart(response_id, string_field(chunk, "modelVersion") or None))
-
-    def _take_usage(self, chunk: JsonObject, out: list[Event]) -> None:
-        usage = chunk.get("usageMetadata")
-        if isinstance(usage, dict):
-            if usage:
-                self._usage.take(usage, out)
-        elif usage is not None:
-            out.append(Violation("usage_type", f"usage is a {type(usage).__name__}"))
 
     def _take_feedback(self, feedback: JsonValue, out: list[Event]) -> None:
         """What was said of the prompt; a reason to block it is the end of the answer (WIRE.md 14.12)."""

@@ -1,18 +1,24 @@
 """Token counts of a Gemini stream: running totals in nearly every chunk.
 
 A total replaces the one before. One `UsageUpdate` for each piece of text would double the events of a stream and leave
-nothing for a batcher to join, so that of a plain piece of text is held back: it is sent with the next chunk that holds
-anything else, with every 16th chunk, and at the end.
+nothing for a batcher to join, so that of a plain piece of text is held back, unread: it is sent with the next chunk
+that holds anything else, with every 16th chunk, and at the end.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from rxstream.events import Event, Usage, UsageUpdate
-from rxstream.providers.fields import JsonObject, whole_number
+from pydantic import JsonValue
 
-__all__ = ("RunningUsage", "gemini_usage")
+from rxstream.errors import StreamError
+from rxstream.events import Event, Usage, UsageUpdate, Violation
+from rxstream.providers.fields import JsonObject, whole_number
+from rxstream.providers.payloads import read_object
+
+__all__ = ("KEY", "RunningUsage", "gemini_usage")
+
+KEY: Final = "usageMetadata"
 
 HELD_CHUNKS: Final = 15
 """So many chunks in a row keep their usage back: what a cancelled answer has cost is known up to them."""
@@ -28,38 +34,66 @@ COUNTS: Final = (
 
 
 class RunningUsage:
-    """The usage of one stream."""
+    """The usage of one stream.
 
-    __slots__ = ("_counts", "_held", "_room", "_sent")
+    Args:
+        max_depth: `Limits.max_json_depth`.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_counts", "_held", "_max_depth", "_room", "_sent")
+
+    def __init__(self, max_depth: int) -> None:
+        self._max_depth = max_depth
         self._counts: dict[str, int] = {}
         self._sent: JsonObject = {}
-        self._held: JsonObject = {}
+        self._held: bytes | None = None  # the latest plain piece of text with usage
         self._room = 0
 
-    def hold(self, raw: JsonObject, out: list[Event]) -> None:
-        """The usage of a plain piece of text: kept, where it says no less than the one it replaces."""
-        if self._room and raw.keys() == self._held.keys():
+    def hold(self, payload: bytes, out: list[Event]) -> None:
+        """Keep the usage of a plain piece of text."""
+        self._held = payload
+        if self._room:
             self._room -= 1
-            self._held = raw
         else:
-            self.take(raw, out)
+            self.flush(out)
 
-    def take(self, raw: JsonObject, out: list[Event]) -> None:
-        """The usage of any other chunk: sent at once, where it is new."""
-        self._held = raw
-        self.flush(out)
+    def take(self, raw: JsonValue, out: list[Event]) -> None:
+        """The usage of any other chunk, where it has one: sent at once, or what was held back."""
+        self._room = HELD_CHUNKS
+        held = self._take_held(out)
+        if raw:
+            self._count(held)
+        self._send(raw or held, out)
 
     def flush(self, out: list[Event]) -> None:
-        """Send what was kept."""
-        if self._held == self._sent:
-            return
-        self._sent = self._held
+        """Send what was held back."""
         self._room = HELD_CHUNKS
-        found = {name: count for name in COUNTS if (count := whole_number(self._sent.get(name))) is not None}
-        self._counts.update(found)
-        out.append(UsageUpdate(gemini_usage(self._counts, self._sent)))
+        self._send(self._take_held(out), out)
+
+    def _take_held(self, out: list[Event]) -> JsonValue:
+        payload, self._held = self._held, None
+        if payload is None:
+            return None
+        try:
+            return read_object(payload, self._max_depth).get(KEY)
+        except StreamError:
+            out.append(Violation("usage_unread", "usage nests too deep, or cannot be read"))
+            return None
+
+    def _count(self, raw: JsonValue) -> None:
+        if isinstance(raw, dict):
+            found = {name: count for name in COUNTS if (count := whole_number(raw.get(name))) is not None}
+            self._counts.update(found)
+
+    def _send(self, raw: JsonValue, out: list[Event]) -> None:
+        if not raw or raw == self._sent:
+            return
+        if not isinstance(raw, dict):
+            out.append(Violation("usage_type", f"usage is a {type(raw).__name__}"))
+            return
+        self._sent = raw
+        self._count(raw)
+        out.append(UsageUpdate(gemini_usage(self._counts, raw)))
 
 
 def gemini_usage(counts: dict[str, int], raw: JsonObject) -> Usage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -152,6 +153,44 @@ def test_a_body_in_place_of_a_stream_is_its_error(body: bytes, kind: type, categ
             assert isinstance(error, rxs.StreamError)
             assert category is None or error.public.category == category
             assert error.phase in ("before_stream", "before_content")
+
+    run(main())
+
+
+def test_a_body_between_two_events_is_the_error_of_a_stream_that_looked_finished() -> None:
+    call = {"index": 0, "id": "c1", "function": {"name": "f", "arguments": "{}"}}
+    delta = json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]})
+    body = b"data: " + delta.encode() + b'\n\n{\n  "error": {\n    "code": 503,\n    "message": "m"\n  }\n}\n'
+
+    async def main() -> None:
+        for size in (1, 7, 1024):
+            events, error = await read(cut(body, size), ops.parse("openai-chat"))
+            assert isinstance(error, rxs.ProviderError)
+            assert (error.public.category, error.phase) == ("overloaded", "mid_stream")
+            # What was seen stays, but a call that no end has closed must not run.
+            assert isinstance(events[-1], Finish)
+            assert not [event for event in events if isinstance(event, ToolCall)]
+
+    run(main())
+
+
+def test_a_body_that_is_no_error_does_not_spoil_a_finished_answer() -> None:
+    async def main() -> None:
+        finish = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
+        for body in (b'{"note": 1}\n', b"<html></html>\n"):
+            _, error = await read([chat("a") + body + finish], ops.parse("openai-chat"))
+            assert error is None
+
+    run(main())
+
+
+def test_an_error_in_a_last_event_without_its_blank_line_stays_the_error() -> None:
+    async def main() -> None:
+        events = anthropic_sse(Answer(text=["Hel"]))[:3]
+        error_event = b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"m"}}'
+        _, error = await read([b"".join(events) + error_event], ops.parse("anthropic"))
+        assert isinstance(error, rxs.ProviderError)
+        assert error.public.category == "overloaded"
 
     run(main())
 

@@ -18,6 +18,7 @@ from rxstream.events import (
     ToolCall,
     Usage,
     UsageUpdate,
+    Violation,
 )
 from rxstream.framing.frames import SSEFrame
 from rxstream.limits import Limits
@@ -44,6 +45,8 @@ NAMES: dict[str, FinishReason] = {
     **dict.fromkeys(["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"], "error"),
     **dict.fromkeys(["NO_IMAGE", "IMAGE_OTHER", "OTHER", "FINISH_REASON_UNSPECIFIED", "BRAND_NEW"], "other"),
 }
+DEEP: Any = json.loads("[" * 30 + "]" * 30)
+
 NUMBERS: dict[int, FinishReason] = {
     0: "other",
     1: "stop",
@@ -233,13 +236,20 @@ def test_what_is_no_json_is_a_decode_error_and_a_sign_of_life_is_none() -> None:
     assert run(chunk(text("a")), b"", b" : ping", STOP).error is None
 
 
-def test_json_that_nests_too_deep_is_refused_wherever_it_stands() -> None:
-    limits = Limits(max_json_depth=20)
-    deep = json.loads("[" * 30 + "]" * 30)
-    for top in ({"usageMetadata": {"x": deep}}, {"other": deep}):
-        result = run(chunk(text("a")), chunk(text("b"), top=top), STOP, limits=limits)
-        assert isinstance(result.error, LimitError)
-        assert result.text == "a"
+def test_json_that_nests_too_deep_is_refused() -> None:
+    result = run(
+        chunk(text("a")), chunk(text("b"), finish="STOP", top={"other": DEEP}), limits=Limits(max_json_depth=20)
+    )
+    assert isinstance(result.error, LimitError)
+    assert result.text == "a"
+
+
+def test_usage_that_nests_too_deep_is_not_kept_and_the_text_beside_it_counts() -> None:
+    top = {"usageMetadata": {"promptTokenCount": 1, "x": DEEP}}
+    result = run(chunk(text("a")), chunk(text("b"), top=top), STOP, limits=Limits(max_json_depth=20))
+    assert (result.error, result.text) == (None, "ab")
+    assert [event.code for event in result.of(Violation)] == ["usage_unread"]
+    assert not result.of(UsageUpdate)
 
 
 def test_after_an_error_nothing_is_added() -> None:
