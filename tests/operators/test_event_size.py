@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from itertools import pairwise
 from typing import Any, get_args
 
 import pytest
@@ -77,8 +78,8 @@ def test_a_complete_call_counts_its_envelope_for_its_bytes_have_passed_as_deltas
 
 def test_every_member_of_the_union_has_a_size() -> None:
     for member in get_args(Event):
-        required: dict[str, Any] = {field.name: "x" for field in fields(member) if field.default is field.default_factory}
-        required |= {"usage": Usage()} if member is UsageUpdate else {}
+        names = [field.name for field in fields(member) if field.default is field.default_factory]
+        required: dict[str, Any] = dict.fromkeys(names, Usage() if member is UsageUpdate else "x")
         assert event_bytes(member(**required)) >= ENVELOPE_BYTES
 
 
@@ -125,7 +126,7 @@ def test_pieces_fit_join_to_the_whole_and_keep_what_they_belong_to(
 @given(text=TEXTS, max_bytes=st.integers(4, 40))
 def test_every_piece_but_the_last_is_as_long_as_it_can_be(text: str, max_bytes: int) -> None:
     pieces = list(split_text(text, max_bytes))
-    for piece, following in zip(pieces, pieces[1:], strict=False):
+    for piece, following in pairwise(pieces):
         assert utf8_bytes(piece) + utf8_bytes(following[0]) > max_bytes
 
 
