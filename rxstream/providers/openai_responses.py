@@ -23,7 +23,7 @@ from rxstream.errors import DecodeError, TruncatedStreamError
 from rxstream.events import Event, FinishReason, ProviderEvent, ResponseFinal, ResponseStart, Violation
 from rxstream.framing.frames import Payload, SSEFrame
 from rxstream.limits import DEFAULT_LIMITS, Limits
-from rxstream.providers.fields import JsonObject, WrongTypeError, object_field, string_field, whole_number
+from rxstream.providers.fields import JsonObject, WrongTypeError, leftovers, object_field, string_field, whole_number
 from rxstream.providers.http_errors import error_from_object, is_error_object
 from rxstream.providers.payloads import is_keep_alive, payload_data, payload_text, read_object
 from rxstream.providers.responses_events import CONTENT_HANDLERS
@@ -47,6 +47,8 @@ ERROR_STATUSES: Final[Mapping[str, int]] = {
 }
 """The status that each error type of Open Responses has where it is sent as a response."""
 
+TERMINAL_KEYS: Final = frozenset({"type", "response", "sequence_number"})
+
 NO_START: Final = "the first response has no start"
 
 SIGNS_OF_LIFE: Final = frozenset({"keepalive", "ping", "heartbeat"})
@@ -64,7 +66,17 @@ class OpenAIResponsesDecoder:
             the items of a message and their parts, `max_json_depth` the nesting of a payload.
     """
 
-    __slots__ = ("_context", "_is_broken", "_is_open", "_items", "_limits", "_message_count", "_response_id", "done")
+    __slots__ = (
+        "_context",
+        "_has_model",
+        "_is_broken",
+        "_is_open",
+        "_items",
+        "_limits",
+        "_message_count",
+        "_response_id",
+        "done",
+    )
 
     def __init__(self, *, limits: Limits | None = None) -> None:
         self.done = False
@@ -75,6 +87,7 @@ class OpenAIResponsesDecoder:
         self._is_broken = False  # a message was left without its end
         self._message_count = 0
         self._response_id: str | None = None
+        self._has_model = False
 
     def decode(self, payload: Payload, out: list[Event]) -> None:
         """Append to `out` what `payload` means; see `Decoder`."""
@@ -166,21 +179,30 @@ class OpenAIResponsesDecoder:
             is_late = kind != "response.created" and bool(self._message_count) and response_id == self._response_id
             if not is_late:  # else it tells once more of a response that has ended
                 self._open(response, out)
-        elif kind == "response.created" and response_id not in (None, self._response_id):
-            if self._response_id is not None:
-                self._break_off("another response began before the call ended", out)
-                raise _WrongOrderError("a response began while another one was open")
-            self._name(response, out)
+            return
+        if kind == "response.created" and None not in (response_id, self._response_id):
+            self._check_same(response_id, out)
+        self._name(response, out)
+
+    def _check_same(self, response_id: str | None, out: list[Event]) -> None:
+        if response_id != self._response_id:
+            self._break_off("another response began before the call ended", out)
+            raise _WrongOrderError("a response began while another one was open")
 
     def _name(self, response: JsonObject, out: list[Event]) -> None:
-        """Tell whose the open message is, where its content came first."""
-        response_id = string_field(response, "id") or None
-        if self._response_id is None and response_id is not None:
-            self._response_id = response_id
-            out.append(_start_event(response))
+        """Tell whose the open message is, where that was not said at its start."""
+        response_id, model = string_field(response, "id") or None, string_field(response, "model") or None
+        says_more = (self._response_id is None and response_id is not None) or (
+            not self._has_model and model is not None
+        )
+        if says_more:
+            self._response_id = self._response_id or response_id
+            self._has_model = self._has_model or model is not None
+            out.append(ResponseStart(self._response_id, model))
 
     def _open(self, response: JsonObject, out: list[Event]) -> None:
         self._response_id = string_field(response, "id") or None
+        self._has_model = bool(string_field(response, "model"))
         self._context.begin_message(self._response_id)
         self._items.begin_message(self._message_count)
         self._is_open = True
@@ -214,6 +236,8 @@ class OpenAIResponsesDecoder:
         self._items.abandon("the response failed before the call ended", out)
         self._is_open = False
         take_usage(response, out)
+        if rest := leftovers(event, TERMINAL_KEYS):
+            out.append(ProviderEvent(kind, rest))
         finish = finish_of(kind, response, self._context)
         self._tell_faults(finish.finish_reason, out)
         out.extend(event for event in (final, finish) if event is not None)

@@ -240,6 +240,20 @@ def test_a_start_that_comes_late_names_the_response() -> None:
     assert (result.response.response_id, result.response.text) == ("resp_1", "x")
 
 
+def test_a_model_that_is_told_late_is_told() -> None:
+    nameless = event("created", response={"id": "resp_1"})
+    result = run([nameless, *answered(message(0, "x"))])
+    assert result.all_of(ResponseStart) == [ResponseStart("resp_1"), ResponseStart("resp_1", "sample")]
+    assert (result.response.response_id, result.response.model, result.response.text) == ("resp_1", "sample", "x")
+
+
+def test_what_a_terminal_event_says_beside_the_response_is_kept() -> None:
+    end = {**ended(), "timings": {"predicted_ms": 3.5}}
+    assert run([created(), end]).all_of(ProviderEvent) == [
+        ProviderEvent("response.completed", {"timings": {"predicted_ms": 3.5}})
+    ]
+
+
 def test_starts_of_the_open_response_are_repetitions() -> None:
     plain = run(answer(message(0, "x")))
     repeated = [created(), created(), event("queued", response=response("queued")), *answer(message(0, "x"))]
