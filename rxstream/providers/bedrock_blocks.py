@@ -209,7 +209,7 @@ class ContentBlock:
             raise LimitError(
                 "the result of one server tool", limit=limit, value=self._result_bytes, setting="max_arguments_bytes"
             )
-        self._result_content += value if isinstance(value, list) else [value]
+        self._result_content.extend(value if isinstance(value, list) else [value])
 
     def _end_result(self, start: JsonObject, out: list[Event]) -> None:
         call_id = string_field(start, "toolUseId")
