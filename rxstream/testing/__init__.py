@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rxstream.testing.answers import answer
+    from rxstream.testing.anthropic_wire import anthropic_body, anthropic_sse
+    from rxstream.testing.bedrock_wire import converse_body, converse_eventstream, invoke_eventstream
+    from rxstream.testing.chat_wire import openai_chat_body, openai_chat_sse
     from rxstream.testing.chunks import (
         cut,
         cut_at,
@@ -20,21 +23,29 @@ if TYPE_CHECKING:
         random_cuts,
         utf8_offsets,
     )
+    from rxstream.testing.cohere_wire import cohere_v2_body, cohere_v2_sse
+    from rxstream.testing.completions_wire import completions_body, completions_sse
     from rxstream.testing.eventstream import pack_event, pack_exception, pack_message
     from rxstream.testing.faults import FaultProxy, Faults
+    from rxstream.testing.gemini_wire import gemini_body, gemini_sse
     from rxstream.testing.leaks import LeakError, assert_no_leaks, leftovers, settle
+    from rxstream.testing.ollama_wire import ollama_body, ollama_ndjson
     from rxstream.testing.record import Request, RequestRecord
+    from rxstream.testing.responses_wire import responses_body, responses_sse
     from rxstream.testing.runner import BackgroundError, run
     from rxstream.testing.script import Reply, Script, error_reply, json_reply
+    from rxstream.testing.scripted_answer import Answer
     from rxstream.testing.server import ScriptedProvider
     from rxstream.testing.steps import Close, Cut, Drip, Pause, Raw, Repeat, Reset, Send, Stall, Wait
     from rxstream.testing.threaded import ThreadedProvider
     from rxstream.testing.virtual_time import StuckError, VirtualClockLoop, run_virtual
-    from rxstream.testing.wires import Answer, anthropic_sse, openai_chat_sse
 
 # Where each public name lives. A name must not be that of a module of this room: importing the module would hide it.
 _HOMES = {
     "answers": ("answer",),
+    "anthropic_wire": ("anthropic_body", "anthropic_sse"),
+    "bedrock_wire": ("converse_body", "converse_eventstream", "invoke_eventstream"),
+    "chat_wire": ("openai_chat_body", "openai_chat_sse"),
     "chunks": (
         "cut",
         "cut_at",
@@ -44,17 +55,22 @@ _HOMES = {
         "random_cuts",
         "utf8_offsets",
     ),
+    "cohere_wire": ("cohere_v2_body", "cohere_v2_sse"),
+    "completions_wire": ("completions_body", "completions_sse"),
     "eventstream": ("pack_event", "pack_exception", "pack_message"),
     "faults": ("FaultProxy", "Faults"),
+    "gemini_wire": ("gemini_body", "gemini_sse"),
     "leaks": ("LeakError", "assert_no_leaks", "leftovers", "settle"),
+    "ollama_wire": ("ollama_body", "ollama_ndjson"),
     "record": ("Request", "RequestRecord"),
+    "responses_wire": ("responses_body", "responses_sse"),
     "runner": ("BackgroundError", "run"),
     "script": ("Reply", "Script", "error_reply", "json_reply"),
+    "scripted_answer": ("Answer",),
     "server": ("ScriptedProvider",),
     "steps": ("Close", "Cut", "Drip", "Pause", "Raw", "Repeat", "Reset", "Send", "Stall", "Wait"),
     "threaded": ("ThreadedProvider",),
     "virtual_time": ("StuckError", "VirtualClockLoop", "run_virtual"),
-    "wires": ("Answer", "anthropic_sse", "openai_chat_sse"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -83,21 +99,36 @@ __all__ = (
     "VirtualClockLoop",
     "Wait",
     "answer",
+    "anthropic_body",
     "anthropic_sse",
     "assert_no_leaks",
+    "cohere_v2_body",
+    "cohere_v2_sse",
+    "completions_body",
+    "completions_sse",
+    "converse_body",
+    "converse_eventstream",
     "cut",
     "cut_at",
     "error_reply",
     "every_two_way_cut",
+    "gemini_body",
+    "gemini_sse",
+    "invoke_eventstream",
     "json_reply",
     "json_token_offsets",
     "leftovers",
     "line_end_offsets",
+    "ollama_body",
+    "ollama_ndjson",
+    "openai_chat_body",
     "openai_chat_sse",
     "pack_event",
     "pack_exception",
     "pack_message",
     "random_cuts",
+    "responses_body",
+    "responses_sse",
     "run",
     "run_virtual",
     "settle",

@@ -5,13 +5,15 @@ async with ScriptedProvider(answer("Hel", "lo", wire="anthropic")) as provider: 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rxstream.events import FinishReason, ToolCall, Usage
-from rxstream.testing.script import Reply
+from rxstream.testing.script import Reply, json_reply
+from rxstream.testing.scripted_answer import Answer
 from rxstream.testing.steps import Pause, Send, Step
-from rxstream.testing.wires import WIRES, Answer
+from rxstream.testing.wires import WIRES
 
 __all__ = ("answer",)
 
@@ -25,28 +27,34 @@ def answer(
     finish: FinishReason | None = None,
     model: str = "scripted-1",
     pacing_seconds: float = 0.0,
+    stream: bool = True,
     **reply: Any,
 ) -> Reply:
-    """A whole, well-formed answer: one HTTP chunk for each frame.
+    """A complete, well-formed answer: one HTTP chunk for each frame, or one JSON body.
 
     Args:
         text: the pieces of the text, one delta each.
-        wire: `"openai-chat"` or `"anthropic"`.
+        wire: one of `rxstream.testing.wires.WIRES`, such as `"openai-chat"` or `"anthropic"`.
         reasoning: the pieces of the reasoning, before the text.
         tool_calls: calls of the client's tools, after the text.
         usage: token counts.
         finish: why the model stopped; None is `tool_calls` where there are any, else `stop`.
         model: the model's name.
         pacing_seconds: pause between two frames, in seconds of the loop's clock.
+        stream: False gives the answer to a request that did not ask for a stream; it has no pacing.
         reply: more arguments of `Reply`, such as `framing` or `encoding`.
 
     Raises:
-        ValueError: no such wire, or the wire has no word for `finish`.
+        ValueError: no such wire, or the wire has no word for `finish` or for what is said.
     """
     if wire not in WIRES:
         raise ValueError(f"no scripted model speaks {wire!r}: one of {', '.join(WIRES)}")
     said = Answer(text, reasoning, tool_calls, usage, finish, model)
-    return Reply(tuple(_paced(WIRES[wire](said), pacing_seconds)), **reply)
+    scripted = WIRES[wire]
+    if not stream:
+        return dataclasses.replace(json_reply(scripted.body(said)), **reply)
+    steps = tuple(_paced(scripted.stream(said), pacing_seconds))
+    return Reply(steps, **{"content_type": scripted.content_type, **reply})
 
 
 def _paced(frames: Sequence[bytes], pacing_seconds: float) -> Iterator[Step]:

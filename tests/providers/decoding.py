@@ -6,9 +6,11 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rxstream.errors import StreamError
 from rxstream.events import EVENT_ADAPTER, Event
+from rxstream.framing.frames import Framing
 from rxstream.framing.sse import SSEParser
 from rxstream.providers.decoder import Decoder
 from rxstream.testing import cut
@@ -35,8 +37,13 @@ class Outcome:
 
 
 def decode_sse(make_decoder: Callable[[], Decoder], chunks: Iterable[bytes]) -> Outcome:
+    """Frame and decode `chunks` of server-sent events."""
+    return decode(SSEParser(), make_decoder(), chunks)
+
+
+def decode(framing: Framing[Any], decoder: Decoder, chunks: Iterable[bytes]) -> Outcome:
     """Frame and decode `chunks` as the fused stage does, up to the end or the first error."""
-    framing, decoder, outcome = SSEParser(), make_decoder(), Outcome()
+    outcome = Outcome()
     try:
         for chunk in chunks:
             _decode(decoder, framing.feed_payloads(chunk), outcome.events)

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rxstream.events import Finish, FinishReason, ReasoningDelta, TextDelta, ToolCall, Usage, UsageUpdate, Violation
-from rxstream.providers.registry import get_wire
-from rxstream.testing import cut
-from rxstream.testing.wires import ANTHROPIC_STOP, OPENAI_FINISH, WIRES, Answer
-from tests.providers.decoding import Outcome, decode_sse
+from rxstream.operators.framings import framing_factory
+from rxstream.providers.registry import Wire, get_wire
+from rxstream.testing import Answer, cut
+from rxstream.testing.anthropic_wire import ANTHROPIC_STOP
+from rxstream.testing.bedrock_wire import CONVERSE_STOP
+from rxstream.testing.chat_wire import OPENAI_FINISH
+from rxstream.testing.cohere_wire import COHERE_FINISH
+from rxstream.testing.completions_wire import COMPLETION_FINISH
+from rxstream.testing.gemini_wire import GEMINI_FINISH
+from rxstream.testing.ollama_wire import OLLAMA_REASONS
+from rxstream.testing.responses_wire import RESPONSES_STATUS
+from rxstream.testing.wires import WIRES
+from tests.providers.decoding import Outcome, decode
+
+TEXT_ONLY = "openai-completions"
+SPEAKING = sorted(WIRES.keys() - {TEXT_ONLY})
 
 PIECES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8), max_size=4)
 CALLS = st.lists(
@@ -24,48 +38,107 @@ CALLS = st.lists(
 
 
 def read(wire: str, answer: Answer, size: int = 1 << 20) -> Outcome:
-    return decode_sse(get_wire(wire).make_decoder, cut(b"".join(WIRES[wire](answer)), size))
+    return read_as(get_wire(wire), cut(b"".join(WIRES[wire].stream(answer)), size))
 
 
-def said(outcome: Outcome) -> tuple[list[str], list[str], list[tuple[str, str, str]]]:
+def read_whole(wire: str, answer: Answer) -> Outcome:
+    whole = get_wire(wire).not_streamed()
+    assert whole is not None
+    return read_as(whole, [json.dumps(WIRES[wire].body(answer)).encode()])
+
+
+def read_as(wire: Wire, chunks: list[bytes]) -> Outcome:
+    return decode(framing_factory(wire.framing)(None), wire.make_decoder(), chunks)
+
+
+def said(outcome: Outcome) -> tuple[list[str], list[str], list[tuple[str, str, Any]]]:
     events = outcome.events
     return (
         [event.text for event in events if isinstance(event, ReasoningDelta)],
         [event.text for event in events if isinstance(event, TextDelta)],
-        [(event.call_id, event.name, event.arguments) for event in events if isinstance(event, ToolCall)],
+        [(event.call_id, event.name, event.parsed) for event in events if isinstance(event, ToolCall)],
     )
 
 
-@pytest.mark.parametrize("wire", sorted(WIRES))
+@pytest.mark.parametrize("wire", SPEAKING)
+@settings(max_examples=40)
 @given(PIECES, PIECES, CALLS, st.sampled_from([1, 7, 1000]))
 def test_an_answer_is_read_as_it_was_scripted(
     wire: str, reasoning: list[str], text: list[str], calls: list[ToolCall], size: int
 ) -> None:
     outcome = read(wire, Answer(text, reasoning, calls), size)
     assert outcome.error is None
-    assert said(outcome) == (reasoning, text, [(call.call_id, call.name, call.arguments) for call in calls])
+    assert said(outcome) == (reasoning, text, [(call.call_id, call.name, call.parsed) for call in calls])
     assert not outcome.of(Violation)
     assert [event.finish_reason for event in outcome.events if isinstance(event, Finish)] == [
         "tool_calls" if calls else "stop"
     ]
 
 
+@pytest.mark.parametrize("wire", SPEAKING)
+@settings(max_examples=40)
+@given(PIECES, PIECES, CALLS)
+def test_a_whole_answer_says_what_its_stream_says(
+    wire: str, reasoning: list[str], text: list[str], calls: list[ToolCall]
+) -> None:
+    answer = Answer(text, reasoning, calls)
+    whole, streamed = read_whole(wire, answer), read(wire, answer)
+    assert whole.error is None
+    assert not whole.of(Violation)
+    for one, other in zip(said(whole)[:2], said(streamed)[:2], strict=True):
+        assert "".join(one) == "".join(other)
+    assert (said(whole)[2], whole.of(Finish)) == (said(streamed)[2], streamed.of(Finish))
+
+
+@given(PIECES, st.sampled_from([1, 7, 1000]))
+def test_a_text_completion_is_read_as_it_was_scripted(text: list[str], size: int) -> None:
+    outcome = read(TEXT_ONLY, Answer(text), size)
+    assert (outcome.error, said(outcome), outcome.of(Violation)) == (None, ([], text, []), [])
+    assert "".join(said(read_whole(TEXT_ONLY, Answer(text)))[1]) == "".join(text)
+
+
+@pytest.mark.parametrize("read_it", [read, read_whole])
 @pytest.mark.parametrize("wire", sorted(WIRES))
-def test_usage_is_read_as_it_was_scripted(wire: str) -> None:
-    outcome = read(wire, Answer(["a"], usage=Usage(20, 9, 29, 5)))
+def test_usage_is_read_as_it_was_scripted(wire: str, read_it: Any) -> None:
+    outcome = read_it(wire, Answer(["a"], usage=Usage(20, 9, 29, 5)))
     usage = [event.usage for event in outcome.events if isinstance(event, UsageUpdate)][-1]
-    assert (usage.input_tokens, usage.output_tokens, usage.cached_input_tokens) == (20, 9, 5)
+    cached = None if wire == "ollama" else 5  # it does not say
+    assert (usage.input_tokens, usage.output_tokens, usage.cached_input_tokens) == (20, 9, cached)
 
 
-@pytest.mark.parametrize("finish", sorted(ANTHROPIC_STOP))
-def test_every_finish_of_the_anthropic_wire_comes_back(finish: FinishReason) -> None:
-    (event,) = read("anthropic", Answer(["a"], finish=finish)).of(Finish)
-    assert isinstance(event, Finish)
-    assert event.finish_reason == finish
+FINISHES: Mapping[str, Mapping[FinishReason, str]] = {
+    "anthropic": ANTHROPIC_STOP,
+    "bedrock-converse": CONVERSE_STOP,
+    "bedrock-invoke": ANTHROPIC_STOP,
+    "cohere-v2": COHERE_FINISH,
+    "gemini": GEMINI_FINISH,
+    "ollama": OLLAMA_REASONS,
+    "openai-chat": OPENAI_FINISH,
+    "openai-completions": COMPLETION_FINISH,
+    "openai-responses": RESPONSES_STATUS,
+}
 
 
-@pytest.mark.parametrize("finish", sorted(set(OPENAI_FINISH) - {"stop_sequence"}))
-def test_every_finish_that_the_chat_wire_has_a_word_for_comes_back(finish: FinishReason) -> None:
-    (event,) = read("openai-chat", Answer(["a"], finish=finish)).of(Finish)
-    assert isinstance(event, Finish)
-    assert event.finish_reason == finish
+@pytest.mark.parametrize(
+    ("wire", "finish"),
+    [
+        (wire, finish)
+        for wire in sorted(WIRES)
+        for finish, word in FINISHES[wire].items()
+        # Not where the wire has the same word for another.
+        if finish == "stop" or word != FINISHES[wire]["stop"]
+    ],
+)
+def test_every_finish_that_a_wire_has_a_word_for_comes_back(wire: str, finish: FinishReason) -> None:
+    for outcome in (read(wire, Answer(["a"], finish=finish)), read_whole(wire, Answer(["a"], finish=finish))):
+        (event,) = outcome.of(Finish)
+        assert isinstance(event, Finish)
+        assert event.finish_reason == finish
+
+
+@pytest.mark.parametrize("answer", [Answer(reasoning=["a"]), Answer(tool_calls=[ToolCall("1", "f", "")])])
+def test_what_a_wire_has_no_word_for_is_an_error(answer: Answer) -> None:
+    with pytest.raises(ValueError, match="text only"):
+        WIRES[TEXT_ONLY].stream(answer)
+    with pytest.raises(ValueError, match="no word for the finish reason 'pause_turn'"):
+        WIRES["gemini"].body(Answer(finish="pause_turn"))
