@@ -80,13 +80,15 @@ _SIZES: Final[dict[type, Callable[[Any], int]]] = {
     # The bytes of a call passed as deltas and have a limit of their own (`Limits.max_arguments_bytes`).
     ToolCall: lambda event: ENVELOPE_BYTES,
     ToolCallInvalid: lambda event: ENVELOPE_BYTES,
+    # So does a whole answer, whose repetition came in one frame (`Limits.max_frame_bytes`): a finished answer of more
+    # than a buffer's bound must not fail by its last event.
+    ResponseFinal: lambda event: ENVELOPE_BYTES,
     ToolResult: lambda event: _value_bytes(event.output) + ENVELOPE_BYTES,
     ServerToolCall: lambda event: _value_bytes((event.arguments, event.raw)) + ENVELOPE_BYTES,
     ServerToolResult: lambda event: _value_bytes(event.output) + ENVELOPE_BYTES,
     Annotation: lambda event: _value_bytes(event.data) + ENVELOPE_BYTES,
     UsageUpdate: lambda event: _value_bytes(event.usage.raw) + ENVELOPE_BYTES,
     Finish: lambda event: _value_bytes(event.detail) + ENVELOPE_BYTES,
-    ResponseFinal: lambda event: _value_bytes(event.raw) + ENVELOPE_BYTES,
     ProviderEvent: lambda event: _value_bytes(event.data) + ENVELOPE_BYTES,
     bytes: lambda chunk: len(chunk) + ENVELOPE_BYTES,
     bytearray: lambda chunk: len(chunk) + ENVELOPE_BYTES,

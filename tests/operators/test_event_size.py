@@ -76,6 +76,10 @@ def test_a_complete_call_counts_its_envelope_for_its_bytes_have_passed_as_deltas
     assert event_bytes(ToolCallInvalid("c", "n", long, "cut")) == ENVELOPE_BYTES
 
 
+def test_a_final_answer_counts_its_envelope_for_the_answer_has_passed() -> None:
+    assert event_bytes(ResponseFinal({"output": "x" * 100_000}, text="x" * 100_000)) == ENVELOPE_BYTES
+
+
 def test_every_member_of_the_union_has_a_size() -> None:
     for member in get_args(Event):
         names = [field.name for field in fields(member) if field.default is field.default_factory]
@@ -91,7 +95,6 @@ def test_every_member_of_the_union_has_a_size() -> None:
         lambda data: ToolResult("c", "n", data),
         lambda data: ServerToolResult("c", "n", data),
         lambda data: ServerToolCall("c", "n", raw=data),
-        lambda data: ResponseFinal(data),
         lambda data: TextDelta("", logprobs=[data]),
         lambda data: UsageUpdate(Usage(raw={"data": data})),
         lambda data: Finish("stop", detail=data),
