@@ -16,6 +16,7 @@ from benchmarks.corpus import Corpus, anthropic_text, openai_text
 from benchmarks.imports import import_ratio
 from benchmarks.measure import Entry, costs
 from benchmarks.memory import flat_growth, tool_call_factor
+from benchmarks.wires import WIRE_BENCHES
 from rxstream import operators as ops
 
 ROUNDS = 5
@@ -77,24 +78,33 @@ def chat_rows() -> list[Row]:
 
 
 def anthropic_rows() -> list[Row]:
-    """Anthropic text in memory."""
+    """Anthropic text in memory, against its own client."""
     many, few = anthropic_text(PIECES), anthropic_text(FEW)
     cost = costs(
         {
-            "floor": (who.floor_named, many.in_large_chunks(), PIECES),
             "ours": (who.ours("anthropic"), many.in_large_chunks(), PIECES),
-            "parse": (who.ours_parsed("anthropic"), many.in_large_chunks(), PIECES),
             "sdk": (who.anthropic_sdk, few.in_large_chunks(), FEW),
             "stream()": (who.anthropic_sdk_stream, few.in_large_chunks(), FEW),
         },
         ROUNDS,
     )
     return [
-        at_most(
-            "anthropic text, 16 KiB chunks, parse alone, against its own floor", cost["parse"] / cost["floor"], 1.4
-        ),
         at_least("against the anthropic client's raw stream", cost["sdk"] / cost["ours"], 8),
         at_least("against the anthropic client's stream()", cost["stream()"] / cost["ours"], 20),
+    ]
+
+
+def wire_rows() -> list[Row]:
+    """Every wire's parse against its own floor."""
+    entries: dict[str, Entry] = {}
+    for name, bench in WIRE_BENCHES.items():
+        chunks = bench.corpus(2 * FEW).in_large_chunks()
+        entries[name] = (who.ours_parsed(name), chunks, 2 * FEW)
+        entries[f"{name} floor"] = (bench.floor, chunks, 2 * FEW)
+    cost = costs(entries, ROUNDS)
+    return [
+        at_most(f"{name}: http_stream | parse, against its own floor", cost[name] / cost[f"{name} floor"], 1.4)
+        for name in WIRE_BENCHES
     ]
 
 
@@ -117,7 +127,7 @@ def main() -> int:
         f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}; medians of {ROUNDS} rounds\n"
     )
     began = time.monotonic()
-    rows = [row for rows in (chat_rows, anthropic_rows, growth_rows) for row in rows()]
+    rows = [row for rows in (chat_rows, anthropic_rows, wire_rows, growth_rows) for row in rows()]
     print(*rows, sep="\n")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << (20 if sys.platform == "darwin" else 10))
     print(f"\npeak memory of this run {peak:.0f} MiB, {time.monotonic() - began:.0f} s")

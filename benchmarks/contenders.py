@@ -20,7 +20,6 @@ __all__ = (
     "anthropic_sdk",
     "anthropic_sdk_stream",
     "floor",
-    "floor_named",
     "openai_sdk",
     "ours",
     "ours_parsed",
@@ -45,20 +44,6 @@ async def floor(chunks: Sequence[bytes]) -> int:
                 text = from_json(data)["choices"][0]["delta"].get("content")
                 if text:
                     TextDelta(text)
-                    seen += 1
-    return seen
-
-
-async def floor_named(chunks: Sequence[bytes]) -> int:
-    """The same for events with a name."""
-    seen, rest = 0, b""
-    async with client_of(httpx, chunks) as client, client.stream("POST", URL) as response:
-        async for chunk in response.aiter_raw():
-            *blocks, rest = (rest + chunk).split(b"\n\n")
-            for block in blocks:
-                event = from_json(block[block.index(b"\ndata: ") + 7 :])
-                if event["type"] == "content_block_delta":
-                    TextDelta(event["delta"]["text"])
                     seen += 1
     return seen
 

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ("Corpus", "anthropic_text", "openai_text", "openai_tool_call")
+__all__ = ("Corpus", "anthropic_text", "openai_text", "openai_tool_call", "words")
 
 WORDS = (
     "the",
@@ -44,6 +44,12 @@ class Corpus:
     def one_event_a_chunk(self) -> list[bytes]:
         """As a model that thinks delivers them."""
         return list(self.events)
+
+
+def words(count: int) -> Iterator[str]:
+    """So many pieces of text, the same each time."""
+    dice = random.Random(7)
+    return (dice.choice(WORDS) for _ in range(count))
 
 
 def openai_text(pieces: int) -> Corpus:
