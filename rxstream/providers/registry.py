@@ -127,6 +127,7 @@ _ROWS: Final[dict[str, Wire]] = {
     "gemini-array": _row(
         "json_values", _GEMINI, _GEMINI, "gemini_request:gemini_array_request", "gemini-array", speaks="gemini"
     ),
+    "gemini-interactions": Wire("", "sse", "rxstream.providers.gemini_interactions:GeminiInteractionsDecoder"),
     "openai-completions": _row(
         "sse",
         "openai_completions:OpenAICompletionsDecoder",

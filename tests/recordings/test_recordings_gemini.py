@@ -114,3 +114,14 @@ def test_an_error_body_is_the_providers_error(recording: Recording) -> None:
         assert (error.status, error.provider_type) == (told["code"], told["status"])
         assert error.public.category == "not_found"
         assert told["message"] not in str(error)
+
+
+@pytest.mark.parametrize("recording", recordings("sse:gemini-interactions"), ids=lambda recording: recording.name)
+def test_an_interaction_gives_what_was_recorded_wherever_it_is_cut(recording: Recording) -> None:
+    wire = recording.path.read_bytes()
+    whole = decode_wire("gemini-interactions", [wire])
+    assert whole.error is None
+    assert {key: value for key, value in facts_of(whole.events).items() if key in FACTS} == recording.expects(*FACTS)
+    assert not whole.of(ToolCallInvalid, Violation)
+    for size in CUTS:
+        assert decode_wire("gemini-interactions", cut(wire, size)).facts == whole.facts

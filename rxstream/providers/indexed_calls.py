@@ -1,4 +1,4 @@
-"""The tool calls of a Cohere message: its fragments name a call by its index alone."""
+"""The tool calls of a message whose fragments name a call by its index alone."""
 
 from __future__ import annotations
 
