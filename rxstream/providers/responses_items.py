@@ -57,7 +57,7 @@ class ItemContext:
 
     Attributes:
         ids: makes an id for a call that came without one.
-        call_names: the names of the client's calls by id; at most `limits.max_tool_calls`.
+        call_names: the names of the client's calls in the open message by id.
         message_calls: the calls of the client's tools in the open message.
         said: the kinds of text that the open message has said something of.
         faults: why calls of the open message cannot run although they were closed.
@@ -78,6 +78,7 @@ class ItemContext:
         """Count anew; ids that are made hang on the message's id."""
         self.ids.seed = response_id or ""
         self.message_calls = 0
+        self.call_names.clear()
         self.said.clear()
         self.faults.clear()
         self._part_count = 0
@@ -294,7 +295,7 @@ class CallItem(ArgumentItem):
     def begin(self, item: JsonObject, out: list[Event]) -> None:
         self._placeholder = arguments_of(item)
         self._identify(item)
-        if self.call.name:
+        if self.call.name and self.call.call_id:  # else its last object has what is missing
             self._start(out)
 
     def append(self, piece: str, out: list[Event]) -> None:

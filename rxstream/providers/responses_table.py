@@ -183,7 +183,8 @@ class ItemTable:
                 return found
         call_id = string_field(item, "call_id")
         if call_id:
-            return next((call for call in self._calls if call.call.call_id == call_id and not call.is_done), None)
+            named = (call for call in self._calls if call.kind == kind and call.call.call_id == call_id)
+            return next((call for call in named if not call.is_done), None)
         if wire_id or index is not None:
             return None
         return next((item for item in self._latest.values() if item.kind == kind and not item.is_done), None)

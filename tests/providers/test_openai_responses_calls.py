@@ -196,6 +196,15 @@ def test_a_call_without_a_call_id_is_known_by_its_item() -> None:
     assert result.response.failed_checks == []
 
 
+def test_a_call_whose_id_comes_last_waits_for_it() -> None:
+    item = {"type": "function_call", "id": "fc_9", "call_id": "call_a", "name": "f", "arguments": "{}"}
+    start = {key: value for key, value in item.items() if key != "call_id"}
+    piece = delta("function_call_arguments", 0, "fc_9", "{}")
+    result = run([created(), added(0, {**start, "arguments": ""}), piece, item_done(0, item), ended(output=[item])])
+    assert verdicts(result) == [("call_a", "{}", True)]
+    assert result.response.failed_checks == []
+
+
 def test_a_call_without_any_id_gets_the_same_one_each_time() -> None:
     item = {"type": "function_call", "name": "f", "arguments": "{}"}
     first, second = (run([created(), item_done(0, item), ended(output=[item])]) for _ in range(2))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rxstream.events import ProviderEvent, ReasoningDelta, TextDelta, ToolCall
+from rxstream.events import ProviderEvent, ReasoningDelta, ServerToolResult, TextDelta, ToolCall
 from tests.providers.responses_wire import (
     JsonEvent,
     Part,
@@ -203,6 +203,15 @@ def test_pieces_of_two_open_messages_do_not_mix() -> None:
         *(("a", "msg_0:0"), ("c", "msg_1:0"), ("b", "msg_0:0"), ("d", "msg_1:0"))
     ]
     assert (result.response.text, result.response.failed_checks) == ("abcd", [])
+
+
+def test_the_output_of_a_call_does_not_end_the_call() -> None:
+    part = call(0, "call_a", "{", "}")
+    output = {"type": "function_call_output", "call_id": "call_a", "output": "12"}
+    result = run([created(), *part.events[:2], item_done(None, output), *part.events[2:], ended(output=[part.item])])
+    assert [event.arguments for event in result.all_of(ToolCall)] == ["{}"]
+    assert [event.output for event in result.all_of(ServerToolResult)] == ["12"]
+    assert result.violations == []
 
 
 def test_an_item_without_a_type_is_kept() -> None:
