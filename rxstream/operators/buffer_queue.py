@@ -7,13 +7,14 @@ It knows nothing of demand: `put` says what became of an event by the queue's ow
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any, Final, Generic, TypeVar, cast
 
 from rxstream.errors import BufferOverflow, PolicyError
-from rxstream.events import DROPPABLE_EVENTS, Cancelled, TextDelta, Violation
+from rxstream.events import DROPPABLE_EVENTS, Cancelled, TextDelta
 from rxstream.operators import overflow
+from rxstream.operators.buffer_join import joined_text
+from rxstream.operators.buffer_loss import Loss
 from rxstream.operators.buffer_stats import Pauses
 from rxstream.operators.event_size import ENVELOPE_BYTES, event_bytes, split_event, utf8_bytes
 
@@ -25,8 +26,6 @@ MIN_BYTES: Final = ENVELOPE_BYTES + 4
 """The smallest byte bound: an envelope and one character of any kind."""
 
 _NOTHING: Final[Any] = object()
-
-LOST: Final = "events were dropped by the overflow policy"
 
 
 class BufferQueue(Generic[T]):
@@ -42,7 +41,6 @@ class BufferQueue(Generic[T]):
     __slots__ = (
         "_held",
         "_loss",
-        "_loss_after",
         "_low_bytes",
         "_low_events",
         "_max_bytes",
@@ -80,15 +78,14 @@ class BufferQueue(Generic[T]):
         self._policy = policy
         self._pauses_when_full = overflow.pauses_when_full(policy)
         self._held: tuple[T, int, Iterator[T]] | None = None  # the slot: an event, its size, the pieces behind it
-        self._loss: Violation | None = None
-        self._loss_after = 0  # how many events go before the loss
+        self._loss = Loss()
 
     # What waits ------------------------------------------------------------------------------------------------------
 
     @property
     def has_item(self) -> bool:
         """Whether `take` has something to give."""
-        return bool(self.events) or self._loss is not None
+        return bool(self.events) or self._loss.waiting is not None
 
     @property
     def is_blocked(self) -> bool:
@@ -104,10 +101,11 @@ class BufferQueue(Generic[T]):
 
     def take(self) -> T:
         """The next event, in order. There must be one (`has_item`)."""
-        if self._loss is not None:
-            if self._loss_after == 0:
-                return cast(T, self._take_loss())
-            self._loss_after -= 1
+        loss = self._loss
+        if loss.waiting is not None:
+            if loss.place == 0:
+                return cast(T, loss.take())
+            loss.place -= 1
         event = self.events.popleft()
         self.bytes -= self._sizes.popleft()
         if self._held is not None:
@@ -121,7 +119,8 @@ class BufferQueue(Generic[T]):
         self.events.clear()
         self._sizes.clear()
         self.bytes = self.held_bytes = 0
-        self._held = self._loss = None
+        self._held = None
+        self._loss.forget()
 
     # What comes ------------------------------------------------------------------------------------------------------
 
@@ -267,18 +266,10 @@ class BufferQueue(Generic[T]):
             self._max_events,
             self._max_bytes,
             self.events[0] if self.events else None,  # type: ignore[arg-type]  # policies are written for events
-            self._in_order(),
+            self._loss.in_order(self.events),
         )
         decision: Any = self._policy.decide(state, event)
         return getattr(self._policy, "without_answer", None) if decision is None else decision
-
-    def _in_order(self) -> Sequence[Any]:
-        """What waits as it will be taken, the loss in its place."""
-        if self._loss is None:
-            return self.events
-        events: list[Any] = list(self.events)
-        events.insert(self._loss_after, self._loss)
-        return events
 
     def _carry_out(self, decision: Any, event: T, size: int, rest: Iterator[T], *, left: int, is_first: bool) -> bool:
         """Do what was decided. Returns False where the event may fit now and must be looked at again."""
@@ -313,7 +304,8 @@ class BufferQueue(Generic[T]):
 
     def _drop_new(self, event: T) -> None:
         if isinstance(event, DROPPABLE_EVENTS):
-            self._count_loss(len(self.events))
+            self.dropped += 1
+            self._loss.count(len(self.events))
         else:
             self._break(f"the overflow policy dropped {type(event).__name__}, which must not be dropped")
 
@@ -347,50 +339,21 @@ class BufferQueue(Generic[T]):
         del self.events[index]
         self.bytes -= self._sizes[index]
         del self._sizes[index]
-        if self._loss is not None and index < self._loss_after:
-            self._loss_after -= 1
-        self._count_loss(index)
-
-    def _count_loss(self, place: int) -> None:
-        """Tell the drop downstream by one event in its place, counted up while it waits."""
         self.dropped += 1
-        if self._loss is None:
-            self._loss, self._loss_after = Violation("dropped", LOST), place
-        else:
-            self._loss = replace(self._loss, count=self._loss.count + 1)
-
-    def _take_loss(self) -> Any:
-        loss, self._loss = self._loss, None
-        return loss
+        self._loss.dropped_at(index)
 
     def _coalesce(self) -> bool:
         """Join what can be joined. Asked again afterwards: a policy that goes on asking for it pauses instead."""
-        runs = self._joinable_runs()
-        if len(runs) == len(self.events):
+        merged = joined_text(self.events, self._loss)
+        if len(merged) == len(self.events):
             self._overflow("the overflow policy asked to coalesce, and nothing can be joined", "max_events")
             return True
-        merged = [run[0] if len(run) == 1 else replace(run[0], text="".join(e.text for e in run)) for run in runs]
         self.events.clear()
         self.events.extend(merged)
         self._sizes.clear()
         self._sizes.extend(map(event_bytes, merged))
         self.bytes = sum(self._sizes)
         return False
-
-    def _joinable_runs(self) -> list[list[Any]]:
-        """What waits, cut where two neighbours cannot be joined; the loss stands between two, and keeps its place."""
-        runs: list[list[Any]] = []
-        loss_at = self._loss_after if self._loss is not None else -1
-        for index, event in enumerate(self.events):
-            if index == loss_at:
-                self._loss_after = len(runs)
-            if runs and index != loss_at and overflow.can_join(runs[-1][-1], event):
-                runs[-1].append(event)
-            else:
-                runs.append([event])
-        if loss_at >= len(self.events):
-            self._loss_after = len(runs)
-        return runs
 
     def _replace(self, event: T, events: tuple[Any, ...]) -> None:
         if not events:

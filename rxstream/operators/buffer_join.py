@@ -1,0 +1,30 @@
+"""Waiting text, joined: what `coalesce` does to a queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from rxstream.operators.buffer_loss import Loss
+from rxstream.operators.overflow import can_join
+
+__all__ = ("joined_text",)
+
+
+def joined_text(events: Iterable[Any], loss: Loss) -> list[Any]:
+    """`events`, every run of text that can be joined as one event; the loss stands between two and keeps its place."""
+    runs: list[list[Any]] = []
+    loss_at = loss.place if loss.waiting is not None else -1
+    count = 0
+    for index, event in enumerate(events):
+        count = index + 1
+        if index == loss_at:
+            loss.place = len(runs)
+        if runs and index != loss_at and can_join(runs[-1][-1], event):
+            runs[-1].append(event)
+        else:
+            runs.append([event])
+    if loss_at >= count:
+        loss.place = len(runs)
+    return [run[0] if len(run) == 1 else replace(run[0], text="".join(e.text for e in run)) for run in runs]
