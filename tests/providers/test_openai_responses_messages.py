@@ -9,6 +9,7 @@ import pytest
 
 from rxstream.errors import DecodeError, LimitError, ProviderError, StreamError, TruncatedStreamError
 from rxstream.events import (
+    Event,
     Finish,
     ProviderEvent,
     ResponseFinal,
@@ -385,6 +386,13 @@ def test_a_body_may_be_incomplete_failed_or_not_ended() -> None:
     failed = body(status="failed", error={"code": "server_error", "message": "m"})
     assert isinstance(failed.error, ProviderError)
     assert isinstance(body(status="in_progress").error, TruncatedStreamError)
+
+
+def test_a_body_that_is_an_error_is_that_error() -> None:
+    decoder, events = OpenAIResponsesBodyDecoder(), list[Event]()
+    with pytest.raises(ProviderError) as raised:
+        decoder.decode(b'{"error":{"message":"m","code":"rate_limit_exceeded"}}', events)
+    assert (raised.value.public.category, events) == ("rate_limited", [])
 
 
 def test_a_body_inside_a_stream_is_a_whole_answer() -> None:
