@@ -101,6 +101,13 @@ def test_a_server_call_that_was_never_seen_is_told_from_the_final_response() -> 
     assert [type(event) for event in told(run(answer(Part([], item))))] == [ServerToolCall, ServerToolResult]
 
 
+def test_a_search_that_was_never_done_is_told_from_the_final_response() -> None:
+    item: JsonEvent = {"type": "web_search_call", "id": "ws_0", "status": "completed", "action": {"query": "bern"}}
+    result = run(answer(Part([added(0, {"type": "web_search_call", "id": "ws_0"})], item)))
+    assert told(result) == [ServerToolCall("ws_0", "web_search_call", '{"query":"bern"}', "ws_0", raw=item)]
+    assert result.violations == []
+
+
 def test_an_image_is_shown_as_it_is_drawn_and_then_whole() -> None:
     item: JsonEvent = {
         "type": "image_generation_call",
