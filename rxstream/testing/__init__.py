@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rxstream.testing.completions_wire import completions_body, completions_sse
     from rxstream.testing.eventstream import pack_event, pack_exception, pack_message
     from rxstream.testing.faults import FaultProxy, Faults
-    from rxstream.testing.gemini_wire import gemini_body, gemini_sse
+    from rxstream.testing.gemini_wire import gemini_array, gemini_body, gemini_sse
     from rxstream.testing.leaks import LeakError, assert_no_leaks, leftovers, settle
     from rxstream.testing.ollama_wire import ollama_body, ollama_ndjson
     from rxstream.testing.record import Request, RequestRecord
@@ -59,7 +59,7 @@ _HOMES = {
     "completions_wire": ("completions_body", "completions_sse"),
     "eventstream": ("pack_event", "pack_exception", "pack_message"),
     "faults": ("FaultProxy", "Faults"),
-    "gemini_wire": ("gemini_body", "gemini_sse"),
+    "gemini_wire": ("gemini_array", "gemini_body", "gemini_sse"),
     "leaks": ("LeakError", "assert_no_leaks", "leftovers", "settle"),
     "ollama_wire": ("ollama_body", "ollama_ndjson"),
     "record": ("Request", "RequestRecord"),
@@ -112,6 +112,7 @@ __all__ = (
     "cut_at",
     "error_reply",
     "every_two_way_cut",
+    "gemini_array",
     "gemini_body",
     "gemini_sse",
     "invoke_eventstream",

@@ -11,7 +11,7 @@ from typing import Any
 from rxstream.events import FinishReason, Usage
 from rxstream.testing.scripted_answer import SIGNATURE, Answer, to_json
 
-__all__ = ("GEMINI_FINISH", "gemini_body", "gemini_sse")
+__all__ = ("GEMINI_FINISH", "gemini_array", "gemini_body", "gemini_sse")
 
 GEMINI_FINISH: dict[FinishReason, str] = {
     "stop": "STOP",
@@ -24,12 +24,24 @@ GEMINI_FINISH: dict[FinishReason, str] = {
 
 def gemini_sse(answer: Answer) -> list[bytes]:
     """An answer of Gemini: data frames that end lines with CRLF, the last with the finish reason and the counts."""
+    return [b"data: %b\r\n\r\n" % to_json(chunk) for chunk in _chunks(answer)]
+
+
+def gemini_array(answer: Answer) -> list[bytes]:
+    """The same without `alt=sse`: the elements of one JSON array, each with what stands before it, and its end."""
+    elements = [
+        b"%b%b" % (b",\r\n" if number else b"[", to_json(chunk)) for number, chunk in enumerate(_chunks(answer))
+    ]
+    return [*elements, b"\n]"]
+
+
+def _chunks(answer: Answer) -> list[dict[str, Any]]:
     chunks = [_chunk(answer, [part]) for part in _parts(answer)]
     end = _chunk(answer, [])
     end["candidates"][0] |= {"finishReason": answer.finish_on("gemini", GEMINI_FINISH)}
     if answer.usage is not None:
         end["usageMetadata"] = _usage(answer.usage)
-    return [b"data: %b\r\n\r\n" % to_json(chunk) for chunk in (*chunks, end)]
+    return [*chunks, end]
 
 
 def gemini_body(answer: Answer) -> dict[str, Any]:

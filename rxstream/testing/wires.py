@@ -15,7 +15,7 @@ from rxstream.testing.bedrock_wire import converse_body, converse_eventstream, i
 from rxstream.testing.chat_wire import openai_chat_body, openai_chat_sse
 from rxstream.testing.cohere_wire import cohere_v2_body, cohere_v2_sse
 from rxstream.testing.completions_wire import completions_body, completions_sse
-from rxstream.testing.gemini_wire import gemini_body, gemini_sse
+from rxstream.testing.gemini_wire import gemini_array, gemini_body, gemini_sse
 from rxstream.testing.ollama_wire import ollama_body, ollama_ndjson
 from rxstream.testing.responses_wire import responses_body, responses_sse
 from rxstream.testing.scripted_answer import Answer
@@ -46,6 +46,7 @@ WIRES: dict[str, ScriptedWire] = {
     "bedrock-invoke": ScriptedWire(invoke_eventstream, anthropic_body, EVENT_STREAM),
     "cohere-v2": ScriptedWire(cohere_v2_sse, cohere_v2_body),
     "gemini": ScriptedWire(gemini_sse, gemini_body),
+    "gemini-array": ScriptedWire(gemini_array, gemini_body, "application/json"),
     "ollama": ScriptedWire(ollama_ndjson, ollama_body, "application/x-ndjson"),
     "openai-chat": ScriptedWire(openai_chat_sse, openai_chat_body),
     "openai-completions": ScriptedWire(completions_sse, completions_body),

@@ -112,6 +112,7 @@ FINISHES: Mapping[str, Mapping[FinishReason, str]] = {
     "bedrock-invoke": ANTHROPIC_STOP,
     "cohere-v2": COHERE_FINISH,
     "gemini": GEMINI_FINISH,
+    "gemini-array": GEMINI_FINISH,
     "ollama": OLLAMA_REASONS,
     "openai-chat": OPENAI_FINISH,
     "openai-completions": COMPLETION_FINISH,
