@@ -19,7 +19,9 @@ scheduler and carries two things: the `Demand` of the boundary below, and the `S
 8. Async sources are woken one at a time; one that goes on passes the wake on, one that finds the gate closed again
    returns to the head. A synchronous source gives way after one item when another waits.
 9. Steps of sources, timers and drains are *turns*, one at a time for each demand. `open()` inside a turn only sets the
-   flag, the turn's end drains: signals are serial and the stack stays flat.
+   flag, the turn's end drains: signals are serial and the stack stays flat. What Rx schedules for now (`just`, `of`)
+   and the begin of a synchronous source take the next turn, and until then the gate reads as closed: an inner stream
+   of `flat_map` sends before the outer one goes on.
 10. A stage called while parked has an upstream that cannot pause: it passes on what it kept and the new items, in
     order, without asking. The boundary below decides.
 11. A boundary without a queue keeps what came while closed, up to `Limits.max_unapplied_events`, then fails.

@@ -43,11 +43,13 @@ class Demand:
 
     __slots__ = (
         "_heap",
+        "_holds",
         "_interrupts",
         "_last_ticket",
         "_parked",
         "_released",
         "_sources",
+        "_told",
         "_waking",
         "_wanted",
         "_watchers",
@@ -63,6 +65,7 @@ class Demand:
         self.in_turn = False
         """Whether a turn of this demand runs now; `open()` then leaves the draining to the turn's end."""
         self._wanted = is_open
+        self._told = is_open  # what watchers know: a hold is too short to be a pause
         self._released = False
         self._last_ticket = 0
         self._parked: dict[int, Parkable] = {}
@@ -70,13 +73,14 @@ class Demand:
         self._sources: deque[Waiting] = deque()  # bounded: one entry a live source
         self._waking = False
         self._interrupts: list[Callable[[], None]] = []
+        self._holds = 0
         self._watchers: list[Watcher] = []
 
     def open(self) -> None:
         """The boundary is ready for one more: whoever waits goes on, now or at the end of the running turn."""
         self._wanted = True
-        if not self._interrupts and not self.is_open:
-            self._set(is_open=True)
+        if not self._told:
+            self._apply()
         if (self._parked or self._sources) and self.is_open and not self.in_turn:
             self._settle()
 
@@ -84,8 +88,8 @@ class Demand:
         """The boundary has what it asked for."""
         if not self._released:
             self._wanted = False
-            if self.is_open:
-                self._set(is_open=False)
+            if self._told:
+                self._apply()
 
     def release(self) -> None:
         """The boundary is gone: open for ever, for a shared source that it paced must run on for the others."""
@@ -103,15 +107,12 @@ class Demand:
         return unwatch
 
     def _apply(self) -> None:
-        is_open = self._wanted and not self._interrupts
-        if is_open is not self.is_open:
-            self._set(is_open=is_open)
-
-    def _set(self, *, is_open: bool) -> None:
-        self.is_open = is_open
-        if self._watchers:
+        is_ready = self._wanted and not self._interrupts
+        self.is_open = is_ready and not self._holds
+        if is_ready is not self._told:
+            self._told = is_ready
             for listener in tuple(self._watchers):
-                listener(is_open)
+                listener(is_ready)
 
     # Stages ----------------------------------------------------------------------------------------------------------
 
@@ -222,6 +223,16 @@ class Demand:
             self.turn(step)
             return
         self._interrupts.append(step)
+        self._apply()
+
+    def hold(self) -> None:
+        """Read as closed until `let_go`: something is about to be sent that does not ask."""
+        self._holds += 1
+        self._apply()
+
+    def let_go(self) -> None:
+        """End one `hold`; called inside a turn, whose end drains."""
+        self._holds -= 1
         self._apply()
 
     def _settle(self) -> None:

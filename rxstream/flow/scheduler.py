@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from reactivex import abc, typing
-from reactivex.disposable import Disposable
+from reactivex.disposable import Disposable, SingleAssignmentDisposable
 from reactivex.scheduler.eventloop import AsyncIOScheduler
 from reactivex.scheduler.periodicscheduler import PeriodicScheduler
 
@@ -100,6 +100,28 @@ class FlowScheduler(PeriodicScheduler):
         inner = self.inner or _no_loop()
         return _Scheduled(inner.schedule(lambda *_: self.demand.turn(callback)))
 
+    def run_soon(self, step: Callable[[], None]) -> None:
+        """Run `step` as a turn, a turn later; until it begins, the gate reads as closed."""
+        demand, inner = self.demand, self.inner or _no_loop()
+        is_held = True
+
+        def let_go() -> None:
+            nonlocal is_held
+            if is_held:
+                is_held = False
+                demand.let_go()
+
+        def run() -> None:
+            let_go()
+            step()
+
+        demand.hold()
+        try:
+            inner.schedule(lambda *_: demand.turn(run))
+        except BaseException:  # the loop is closed, or a scheduler without one ran it at once and it raised
+            let_go()
+            raise
+
     # The interface of Rx ---------------------------------------------------------------------------------------------
 
     @property
@@ -107,7 +129,19 @@ class FlowScheduler(PeriodicScheduler):
         return (self.inner or _no_loop()).now
 
     def schedule(self, action: Action, state: Any = None) -> abc.DisposableBase:
-        return (self.inner or _no_loop()).schedule(self._as_turn(action), state)
+        """Run `action` a turn later. Until then the gate reads as closed, for what it sends takes the place of an item.
+
+        So `flat_map(lambda event: rx.of(...))`, whose inner streams ask nothing, gets no second item before it sent the
+        first. It runs in any case, to open the gate; disposed, it does nothing else.
+        """
+        made = SingleAssignmentDisposable()
+
+        def run() -> None:
+            if not made.is_disposed:
+                made.disposable = action(self, state) or Disposable()
+
+        self.run_soon(run)
+        return made
 
     def schedule_relative(self, duetime: typing.RelativeTime, action: Action, state: Any = None) -> abc.DisposableBase:
         return (self.inner or _no_loop()).schedule_relative(duetime, self._as_turn(action), state)

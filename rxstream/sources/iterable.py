@@ -8,7 +8,7 @@ from typing import Final, Generic, TypeVar
 from reactivex import Observable, abc
 from reactivex.disposable import Disposable
 
-from rxstream.flow.scheduler import Cancellable, FlowScheduler
+from rxstream.flow.scheduler import FlowScheduler
 from rxstream.flow.scope import report_exception, send_error
 
 __all__ = ("from_iterable",)
@@ -44,22 +44,34 @@ def from_iterable(items: Iterable[T]) -> Observable[T]:
 class IterableSource(Generic[T]):
     """One subscription: a source that waits in the demand's queue and emits when woken (rules 7, 8 and 16)."""
 
-    __slots__ = ("_demand", "_flow", "_items", "_left", "_observer", "_start", "stopped")
+    __slots__ = ("_demand", "_flow", "_is_first", "_items", "_left", "_observer", "stopped")
 
     def __init__(self, observer: abc.ObserverBase[T], flow: FlowScheduler, items: Iterator[T]) -> None:
         self._observer: abc.ObserverBase[T] | None = observer
         self._flow = flow
         self._demand = flow.demand
         self._items: Iterator[T] | None = items
-        self._start: Cancellable | None = None
+        self._is_first = not flow.demand.has_parked
         self._left = ITEMS_PER_TURN
         self.stopped = False
 
     def start(self) -> None:
-        """Take a place in the queue, a turn from now."""
-        self._start = self._flow.call_soon(self._enqueue)
+        """Begin a turn from now. Until then the gate reads as closed: the first item comes before any other.
 
-    def _enqueue(self) -> None:
+        An inner stream of `flat_map` is begun by an item of the outer one, which so waits until this one has sent its
+        first. Where a stage waited already, it may be one below, and goes first.
+        """
+        self._flow.run_soon(self._begin)
+
+    def _begin(self) -> None:
+        if self.stopped:
+            return
+        if self._is_first and self._demand.is_open:
+            self.wake()
+        else:
+            self._demand.enqueue(self)
+
+    def _go_on(self) -> None:
         if not self.stopped:
             self._demand.enqueue(self)
 
@@ -90,7 +102,7 @@ class IterableSource(Generic[T]):
                 demand.enqueue(self)
                 return
         self._left = ITEMS_PER_TURN
-        self.start()
+        self._flow.call_soon(self._go_on)
 
     def _fail(self, error: Exception) -> None:
         observer = self._observer
@@ -106,8 +118,6 @@ class IterableSource(Generic[T]):
             return
         self.stopped = True
         self._observer = None
-        if self._start is not None:
-            self._start.cancel()
         self._demand.dequeue(self)
         items, self._items = self._items, None
         close = getattr(items, "close", None)

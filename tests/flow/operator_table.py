@@ -82,8 +82,11 @@ COLLECTS = Kind(
 FLATTENS = Kind(
     "flattens",
     "Flattens",
-    "Each inner stream is paced: at most one item in hand, nothing kept. The outer stream is read on for as long as a "
-    "pull waits, so inner streams are begun as fast as it gives them: keep it short, or slow.",
+    "Each inner stream is paced: at most one item in hand, nothing kept. One that has its items already "
+    "(`rx.just`, `rxs.from_iterable`) sends the first before the outer stream goes on. While inner streams wait for "
+    "theirs, the outer one is read on for as long as a pull waits, so they are begun as fast as it gives them: keep it "
+    "short, or slow. Rx's own `of`, `from_iterable` and `range` send all their items at once; `rxs.from_iterable` asks "
+    "before each.",
 )
 DROPS = Kind(
     "drops",
@@ -203,7 +206,7 @@ ROWS = (
     Row("debounce", DROPS, rx_ops.debounce(0.5)),
     Row("default_if_empty", TRANSPARENT, rx_ops.default_if_empty(0)),
     Row("delay", HOLDS, rx_ops.delay(0.1)),
-    Row("delay_subscription", HOLDS, rx_ops.delay_subscription(1.0), note="Every item comes a turn later, unasked."),
+    Row("delay_subscription", TRANSPARENT, rx_ops.delay_subscription(1.0)),
     Row("delay_with_mapper", HOLDS, rx_ops.delay_with_mapper(lambda _: rx.timer(0.1))),
     Row("dematerialize", TRANSPARENT, lambda source: source.pipe(rx_ops.materialize(), rx_ops.dematerialize())),
     Row("distinct", TRANSPARENT, rx_ops.distinct(), note="Keeps every key it has seen, without a bound."),

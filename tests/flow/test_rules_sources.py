@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from itertools import count, repeat
 from typing import Any, cast
 
@@ -29,6 +29,7 @@ from tests.flow.kit import (
     slow_source,
     sync_source,
     times,
+    told,
     told_async,
     until,
 )
@@ -384,3 +385,51 @@ def test_a_pull_that_takes_the_item_of_one_that_was_woken_does_not_strand_it() -
             return [await anext(stream), await first]
 
     assert run_virtual(main()) == [0, 1]
+
+
+def one_at_once(item: int) -> Observable[int]:
+    return rx.just(item)
+
+
+def two_that_ask(item: int) -> Observable[int]:
+    return from_iterable([2 * item, 2 * item + 1])
+
+
+def some_at_once(item: int) -> Observable[int]:
+    return rx.of(item) if item % 2 else rx.empty()
+
+
+@pytest.mark.parametrize("buffer", [None, 3])
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [
+        (one_at_once, list(range(1000))),
+        (two_that_ask, list(range(2000))),
+        (some_at_once, list(range(1, 1000, 2))),
+    ],
+)
+def test_an_inner_stream_that_has_its_items_sends_the_first_before_the_outer_goes_on(
+    inner: Callable[[int], Observable[int]], expected: list[int], buffer: int | None
+) -> None:
+    async def main() -> None:
+        reads: list[int] = []
+        numbers = from_iterable(told(range(0, 1000, 100), reads)).pipe(expand(lambda start: range(start, start + 100)))
+        events = numbers.pipe(rx_ops.flat_map(inner))
+        got = []
+        async with iterate(events if buffer is None else events.pipe(bounded_buffer(buffer, low_water=0))) as stream:
+            async for item in stream:
+                got.append(item)
+                await settle()
+                begun = 2 * (len(got) + (buffer or 0))  # every second one may be empty
+                assert len(reads) <= begun // 100 + 2
+        assert sorted(got) == expected
+
+    run_virtual(main())
+
+
+def test_what_rx_schedules_at_once_opens_the_gate_again_though_it_was_disposed() -> None:
+    async def main() -> list[int]:
+        latest = from_iterable(range(3)).pipe(rx_ops.map(lambda item: rx.just(item)), rx_ops.switch_latest())
+        return [item async for item in iterate(latest.pipe(rx_ops.merge(from_iterable(range(10, 13)))))]
+
+    assert 2 in run_virtual(main())
