@@ -10,7 +10,7 @@ from reactivex.disposable import Disposable
 
 from rxstream.errors import BufferOverflow
 from rxstream.events import Cancelled
-from rxstream.flow.scheduler import FlowScheduler
+from rxstream.flow.scheduler import Cancellable, FlowScheduler
 from rxstream.flow.scope import send_error
 from rxstream.operators.buffer_subscription import BufferSubscription, PulledBuffer
 
@@ -50,6 +50,7 @@ class Branch(Generic[T]):
         "_observer",
         "_on_next",
         "_pending",
+        "_start",
         "_unwatch",
         "flow",
         "is_ready",
@@ -70,6 +71,7 @@ class Branch(Generic[T]):
         self._has_left = False
         self._is_waiting = False  # in the queue of sources
         self._may_send = False  # a turn of its own demand runs, and waits for the hub
+        self._start: Cancellable | None = None
         self._unwatch: Callable[[], None] | None = None
 
     def connect(self, source: Observable[T]) -> abc.DisposableBase:
@@ -81,7 +83,10 @@ class Branch(Generic[T]):
     # Demand ----------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """The hub is connected: be ready as soon as the demand below has a turn for it."""
+        """The hub is connected: a turn from now (rule 16), be ready as soon as the demand below has a turn for it."""
+        self._start = self.flow.call_soon(self._watch)
+
+    def _watch(self) -> None:
         self._unwatch = self._demand.watch(self._on_gate)
         self._wait()
 
@@ -216,6 +221,8 @@ class Branch(Generic[T]):
         self._observer = None
         self._on_next = _ignore
         self._discard()
+        if self._start is not None:
+            self._start.cancel()
         if self._unwatch is not None:
             self._unwatch()
         self._demand.dequeue(self)

@@ -133,16 +133,13 @@ class Hub(Generic[T]):
         )
         self._up = Demand(self._scope, is_open=False)
         try:
-            upstream = connect(self._source, self, FlowScheduler(flow.inner, self._up, self._scope))
+            self._upstream = connect(self._source, self, FlowScheduler(flow.inner, self._up, self._scope))
+            for branch in self._branches:
+                branch.start()
         except Exception as error:
             self._finish(error)  # every branch waits for this subscribe, not only the one that is subscribing
-            return
         if self.is_over:
-            upstream.dispose()
-            return
-        self._upstream = upstream
-        for branch in self._branches:
-            branch.start()
+            self._let_upstream_go()
 
     def _let_upstream_go(self) -> None:
         upstream, self._upstream = self._upstream, None
@@ -185,7 +182,6 @@ class Hub(Generic[T]):
                 setting="max_unapplied_events",
             )
         )
-        self._let_upstream_go()
 
     def _send_late(self) -> None:
         self.was_asked = False
@@ -206,11 +202,10 @@ class Hub(Generic[T]):
         if self._end is not None:
             return
         self._end = end
-        self._upstream = None
+        self._let_upstream_go()
         if not self._is_sending:
             self._tell_end()
 
     def _tell_end(self) -> None:
         for branch in self._branches:
             branch.finish(self._end)
-        self._up.release()
