@@ -113,7 +113,6 @@ class ConverseDecoder:
 
     def abort(self, out: list[Event]) -> None:
         """The stream fails from outside; see `Decoder`."""
-        self._plain.forget()
         self._abandon_blocks("the stream ended before the call did", out)
         self._message.send_finish(out)
 
@@ -209,8 +208,11 @@ class ConverseDecoder:
                 out.append(Violation("delta_after_stop", f"content block {index} went on after its stop"))
             block = self._open_block(index, is_text="text" in delta)
         block.take(delta, out)
-        if self._is_open:
+        # The first text of a block is read the long way: citations may wait for it.
+        if self._is_open and ("text" not in delta or self._context.text_part == block.part_id):
             self._plain.expect(index, delta, block)
+        else:
+            self._plain.forget()
 
     def _block_stop(self, event: JsonObject, out: list[Event]) -> None:
         self._need_message(out)

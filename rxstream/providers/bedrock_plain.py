@@ -71,7 +71,7 @@ class PlainDelta:
 
     def expect(self, index: int, delta: JsonObject, block: ContentBlock) -> None:
         """Expect another like `delta`, which block `index` has taken."""
-        shape = SHAPES.get(next(iter(delta), "")) if len(delta) == 1 else None
+        shape = SHAPES.get(next(iter(delta), ""))
         if shape is None:
             self.forget()
             return

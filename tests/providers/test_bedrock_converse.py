@@ -119,12 +119,24 @@ def test_the_short_way_reads_what_the_long_way_reads(kind: str, monkeypatch: pyt
         b'{"p":"ab","delta":{"text":"x"},"contentBlockIndex":0}',
         b'{ "contentBlockIndex" : 0, "delta": { "text" : "x" } , "p":"ab" }',
         b'{"contentBlockIndex":0,"delta":{"text":"\\u0078"},"p":"ab"}',
+        b'{"contentBlockIndex":0,"delta":{"text":"x"},"p":"ab","p":"cd"}',
     ],
 )
 def test_a_delta_in_any_dress_is_the_same_delta(payload: bytes) -> None:
     outcome = message(delta(0, text="a"), pack_event("contentBlockDelta", payload), end(0))
     assert outcome.of(TextDelta) == [TextDelta("a", "m0.b0"), TextDelta("x", "m0.b0")]
     assert outcome.of(ProviderEvent) == [METADATA]
+
+
+def test_what_stands_behind_the_padding_is_not_lost() -> None:
+    more = b'{"contentBlockIndex":0,"delta":{"text":"x"},"p":"ab","new":"y"}'
+    outcome = message(delta(0, text="a"), pack_event("contentBlockDelta", more), end(0))
+    assert texts(outcome) == "ax"
+    assert outcome.of(ProviderEvent) == [ProviderEvent("contentBlockDelta", {"new": "y"}), METADATA]
+
+
+def test_a_number_in_the_place_of_a_text_is_its_digits() -> None:
+    assert message(delta(0, text="a"), delta(0, text=5), end(0)).of(TextDelta)[1] == TextDelta("5", "m0.b0")
 
 
 @pytest.mark.parametrize("before", [[], [delta(0, text="a")], [text(0, "a")]])
@@ -135,7 +147,14 @@ def test_no_bytes_are_taken_for_what_is_not_expected(before: list[bytes]) -> Non
         assert "x" not in texts(outcome)
 
 
-@pytest.mark.parametrize("bad", [b'{"contentBlockIndex":0,"delta":{"text":"x""},"p":"ab"}', b'{"contentBlockIndex":0'])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b'{"contentBlockIndex":0,"delta":{"text":"x""},"p":"ab"}',
+        b'{"contentBlockIndex":0',
+        b'{"contentBlockIndex":0,"delta":{"text":"x"},"p":"abcd',
+    ],
+)
 def test_what_only_begins_as_a_delta_is_a_decode_error(bad: bytes) -> None:
     assert isinstance(message(delta(0, text="a"), pack_event("contentBlockDelta", bad)).error, DecodeError)
 
@@ -213,8 +232,10 @@ def test_a_call_without_a_stop_never_runs() -> None:
         metadata(),
     )
     assert not outcome.of(ToolCall)
-    assert len(outcome.of(ToolCallInvalid)) == 1
     assert codes(outcome) == ["block_not_stopped"]
+    (invalid,) = outcome.of(ToolCallInvalid)
+    assert isinstance(invalid, ToolCallInvalid)
+    assert invalid.reason == "the message ended before the call did"
 
 
 def test_input_without_a_start_never_runs() -> None:
@@ -324,8 +345,17 @@ def test_a_citation_before_its_text_goes_with_that_text() -> None:
     outcome = message(
         text(0, "x"), delta(1, citation=CITATION), delta(1, text="a"), delta(1, citation=CITATION), end(1)
     )
-    assert outcome.of(Annotation) == 2 * [Annotation("citation", CITATION, "m0.b1")]
+    cited = Annotation("citation", CITATION, "m0.b1")
+    assert outcome.events[1:5] == [TextDelta("x", "m0.b0"), cited, TextDelta("a", "m0.b1"), cited]
     assert not judged(outcome).violations
+
+
+def test_a_citation_behind_an_empty_piece_of_text_goes_with_the_text_that_follows() -> None:
+    empty, cited = delta(1, text=""), [Annotation("citation", CITATION, "m0.b1")]
+    before = message(text(0, "x"), empty, delta(1, citation=CITATION), delta(1, text="a"), end(1))
+    assert before.of(Annotation) == cited
+    behind = message(text(0, "x"), empty, delta(1, text="a"), end(1), delta(2, citation=CITATION), end(2))
+    assert behind.of(Annotation) == cited
 
 
 def test_a_citation_in_a_block_of_its_own_goes_with_the_text_before() -> None:

@@ -184,6 +184,13 @@ def test_a_further_message_is_a_message_of_its_own() -> None:
     assert not judged(outcome).violations
 
 
+def test_late_text_does_not_go_on_in_a_further_message() -> None:
+    outcome = decode(
+        START, stop(), delta(0, text="a"), delta(0, text="b"), START, delta(0, text="c"), stop(), metadata()
+    )
+    assert [event.part_id for event in outcome.events if isinstance(event, TextDelta)] == ["m0.b0", "m0.b0", "m1.b0"]
+
+
 def test_a_further_message_that_is_cut_is_no_answer() -> None:
     outcome = decode(START, text(0, "a"), stop(), metadata(), START, text(0, "b"))
     assert isinstance(outcome.error, TruncatedStreamError)
@@ -211,6 +218,7 @@ def test_of_an_empty_block_nothing_but_its_stop_may_come() -> None:
     outcome = message(end(0), text(1, "a"))
     assert codes(outcome) == []
     assert texts(outcome) == "a"
+    assert codes(message(end(0), text(0, "a"))) == ["delta_after_stop"]
 
 
 def test_blocks_without_an_index_follow_each_other() -> None:

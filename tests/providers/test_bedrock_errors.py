@@ -141,6 +141,15 @@ def test_a_finish_before_an_exception_is_kept_and_the_answer_failed() -> None:
     assert judged(outcome).outcome == "failed"
 
 
+def test_what_was_held_back_is_told_before_the_exception_is_raised() -> None:
+    out: list[Event] = []
+    decoder = ConverseDecoder()
+    decoder.decode(b'{"messageStart":{},"messageStop":{"stopReason":"end_turn"}}', out)
+    with pytest.raises(ProviderError):
+        decoder.decode(b'{"throttlingException":{}}', out)
+    assert out[-1] == Finish("stop", "end_turn")
+
+
 def test_an_exception_behind_the_metadata_is_still_heard() -> None:
     wire = [START, text(0, "a"), stop(), metadata(), pack_exception("internalServerException", {"message": "x"})]
     assert raised(decode(*wire)).status == 500

@@ -150,6 +150,13 @@ def test_novas_text_behind_reasoning_or_a_call_is_another_part() -> None:
     assert parts == [("a", "m0.b0"), ("b", "m0.b0"), ("c", "m0.b3"), ("hm", "m0.b4"), ("d", "m0.b5")]
 
 
+def test_novas_text_beside_an_open_call_is_another_part() -> None:
+    call = {"start": {"toolUse": {"toolUseId": "t", "name": "f"}}, "contentBlockIndex": 1}
+    more = {"contentBlockDelta": {"delta": {"text": "b"}, "contentBlockIndex": 2}}
+    outcome = invoke(NOVA_START, *nova("a"), {"contentBlockStart": call}, more, *NOVA_END)
+    assert [one.part_id for one in outcome.events if isinstance(one, TextDelta)] == ["m0.b0", "m0.b2"]
+
+
 def test_an_exception_that_is_named_in_a_chunk_ends_the_stream() -> None:
     outcome = invoke(NOVA_START, *nova("a"), {"throttlingException": {"message": "x"}})
     assert isinstance(outcome.error, ProviderError)
@@ -307,6 +314,7 @@ CODED = b64encode(VALUE).decode()
         f'{{"p":"abc","bytes":"{CODED}"}}',
         f'{{ "bytes" : "{CODED}" , "p": "a b" }}',
         f'{{"bytes":"{CODED}","p":"abc","new":1}}',
+        f'{{"bytes":"{CODED}","p":"abc","new":"x"}}',
     ],
 )
 def test_a_chunk_in_any_dress_is_the_same_chunk(payload: str) -> None:
@@ -315,7 +323,16 @@ def test_a_chunk_in_any_dress_is_the_same_chunk(payload: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "payload", [b'{"bytes":"???="}', b'{"bytes":"YQ"}', b'{"bytes":3}', b'{"bytes":"YW Jj"}', b"no json", b"[]"]
+    "payload",
+    [
+        b'{"bytes":"???="}',
+        b'{"bytes":"YQ"}',
+        b'{"bytes":3}',
+        b'{"bytes":"YW Jj"}',
+        b'{"bytes":"YW Jj","p":"abc"}',
+        b"no json",
+        b"[]",
+    ],
 )
 def test_a_chunk_whose_bytes_are_none_is_a_decode_error(payload: bytes) -> None:
     outcome = decode_wire("bedrock-invoke", [pack_event("chunk", payload)])
@@ -336,8 +353,13 @@ def test_a_chunk_without_bytes_says_nothing() -> None:
 
 
 def test_another_event_than_a_chunk_is_kept() -> None:
-    outcome = decode_wire("bedrock-invoke", [event("news", say=1), event("chunk", other=2), chunk(VALUE)])
-    assert outcome.of(ProviderEvent) == [ProviderEvent("news", {"say": 1}), ProviderEvent("chunk", {"other": 2})]
+    others = [event("news", say=1), event("chunk", other=2), event("chunk", other=CODED)]
+    outcome = decode_wire("bedrock-invoke", [*others, chunk(VALUE)])
+    assert outcome.of(ProviderEvent) == [
+        ProviderEvent("news", {"say": 1}),
+        ProviderEvent("chunk", {"other": 2}),
+        ProviderEvent("chunk", {"other": CODED}),
+    ]
     assert texts(outcome) == "a"
 
 

@@ -96,7 +96,9 @@ def test_a_body_that_was_not_streamed_is_one_last_line() -> None:
 
 
 def test_text_in_the_last_line_counts() -> None:
-    assert decode(chat("a"), done(content="b")).of(TextDelta) == [TextDelta("a", "0.0"), TextDelta("b", "0.0")]
+    outcome = decode(chat("a"), done(content="b"))
+    assert outcome.of(TextDelta) == [TextDelta("a", "0.0"), TextDelta("b", "0.0")]
+    assert outcome.events[-1] == Finish("stop", "stop")
 
 
 def test_logprobs_stand_with_their_text() -> None:
@@ -250,12 +252,20 @@ def test_stop_after_a_call_means_tool_calls_and_length_stays(raw: str) -> None:
     assert finish_of(decoded).finish_reason_raw == raw
 
 
+def test_a_decoder_that_is_done_reads_nothing_more() -> None:
+    decoder, out = OllamaDecoder(), list[Event]()
+    for one in (chat("a"), done(), chat("b"), b"no json", line(error="late")):
+        decoder.decode(one, out)
+    decoder.close(out)
+    assert out == decode(chat("a"), done()).events
+
+
 def test_nothing_counts_behind_the_last_line() -> None:
     wire = chat("a") + done() + chat("b") + line(error="late") + b"no json\n"
     assert decode(wire).facts == decode(chat("a"), done()).facts
 
 
-@pytest.mark.parametrize("lines", [[], [chat("a")], [chat("a"), chat(tool_calls=[call()])], [chat("a", done="true")]])
+@pytest.mark.parametrize("lines", [[], [chat("a")], [chat("a"), chat(tool_calls=[call()])], [line(done="true")]])
 def test_without_a_last_line_the_answer_is_no_answer(lines: list[bytes]) -> None:
     outcome = decode(*lines)
     assert isinstance(outcome.error, TruncatedStreamError)
