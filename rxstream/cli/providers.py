@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 
 from rxstream.providers.features import Features, features_of
-from rxstream.providers.registry import Wire, find_wire, wire_names
+from rxstream.providers.registry import UNREAD_WIRES, Wire, find_wire, wire_names
 
 __all__ = ("provider_lines", "provider_page")
 
@@ -31,6 +31,13 @@ holds this page to the code.
 - **Format**: the answer can be held to a JSON Schema, or to some JSON.
 
 A wire that can only be read (`ops.parse`) has no more than its name here. What a model can do is the model's business.
+"""
+
+
+UNREAD = """## Known and not read
+
+Whether such a stream was whole could never be told. Its frames can be had (`ops.frame_sse()`), and a decoder of your own can be
+registered.
 """
 
 
@@ -66,7 +73,8 @@ def provider_page() -> str:
     rows = (astuple(_row(find_wire(name), "base_url=")) for name in wire_names())
     head = [cell.capitalize() for cell in astuple(HEAD)]
     table = ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *map(_as_markdown, rows))]
-    return "\n".join((INTRODUCTION, *table, ""))
+    unread = [f"- `{name}`: {reason}." for name, reason in UNREAD_WIRES.items()]
+    return "\n".join((INTRODUCTION, *table, "", UNREAD, *unread, ""))
 
 
 def _row(wire: Wire, argument: str) -> Row:

@@ -26,7 +26,16 @@ if TYPE_CHECKING:
 
     from rxstream.providers.provider_request import RequestWriter
 
-__all__ = ("ENTRY_POINTS", "Wire", "find_wire", "get_wire", "register_provider", "register_wire", "wire_names")
+__all__ = (
+    "UNREAD_WIRES",
+    "ENTRY_POINTS",
+    "Wire",
+    "find_wire",
+    "get_wire",
+    "register_provider",
+    "register_wire",
+    "wire_names",
+)
 
 ENTRY_POINTS: Final = "rxstream.providers"
 """The group of entry points in which a package offers its providers."""
@@ -150,6 +159,15 @@ _ROWS: Final[dict[str, Wire]] = {
 }
 
 
+UNREAD_WIRES: Final[Mapping[str, str]] = {
+    "openai-assistants": "the API of runs and threads, which OpenAI has retired",
+    "openai-transcription": "the transcript of an audio file, which is no model's answer",
+    "replicate": "text without any word of how the answer ended",
+    "writer-completions": "text without any word of how the answer ended",
+}
+"""Wires that are known and not read, and why: whether such a stream was whole could never be told."""
+
+
 def wire_names() -> tuple[str, ...]:
     """The names of all wires and dialects, sorted; those that installed packages offer among them."""
     return tuple(sorted({*_ROWS, *_offers()}))
@@ -172,6 +190,11 @@ def find_wire(name: str) -> Wire:
         ValueError: as `get_wire`.
     """
     row = _ROWS.get(name) or _take_offer(name)
+    if name in UNREAD_WIRES and row is None:
+        raise ValueError(
+            f"the wire {name!r} is not read ({UNREAD_WIRES[name]}); take its frames with ops.frame_sse(), or give it a "
+            "decoder of your own with register_wire"
+        )
     if row is None:
         raise ValueError(f"there is no wire {name!r}; known are {', '.join(wire_names())}")
     return dataclasses.replace(row, name=name, speaks=row.speaks or name)
