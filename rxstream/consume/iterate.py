@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from types import TracebackType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from reactivex import Observable
 
-from rxstream.consume.pull import open_pull
+from rxstream.consume.pull import Pull, open_pull
 from rxstream.diagnostics import Diagnostics
 from rxstream.errors import StreamTimeoutError
 from rxstream.flow.scope import Scope
@@ -73,23 +73,17 @@ class EventIterator(Generic[T]):
     async def __anext__(self) -> T:
         if self._queue or self._poll():
             return self._take()
-        if self._timeout_seconds is None:
-            more = await self._pull.wait()
-        else:
-            more = await self._wait_with_timeout(self._timeout_seconds)
+        try:
+            if self._timeout_seconds is None:
+                more = await self._pull.wait()
+            else:
+                more = await _wait(self._pull, self._timeout_seconds)
+        except BaseException:
+            del self  # a traceback keeps its frames: who holds a cancelled task would hold the stream
+            raise
         if more:
             return self._take()
         raise StopAsyncIteration
-
-    async def _wait_with_timeout(self, seconds: float) -> bool:
-        try:
-            async with asyncio.timeout(seconds) as clock:
-                return await self._pull.wait()
-        except TimeoutError:
-            if not clock.expired():
-                raise
-        self._pull.dispose()
-        raise StreamTimeoutError("pull", limit_seconds=seconds, seen="no item came")
 
     def dispose(self) -> None:
         """Stop at once, without waiting: the response is being closed when this returns. Idempotent, never raises."""
@@ -116,3 +110,14 @@ class EventIterator(Generic[T]):
         pull = getattr(self, "_pull", None)  # absent where subscribing raised
         if pull is not None:
             pull.dispose()
+
+
+async def _wait(pull: Pull[Any], seconds: float) -> bool:
+    try:
+        async with asyncio.timeout(seconds) as clock:
+            return await pull.wait()
+    except TimeoutError:
+        if not clock.expired():
+            raise
+    pull.dispose()
+    raise StreamTimeoutError("pull", limit_seconds=seconds, seen="no item came")

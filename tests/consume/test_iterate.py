@@ -71,6 +71,31 @@ def test_break_disposes(operators: tuple[Any, ...]) -> None:
 
 
 @buffered
+@pytest.mark.parametrize("timeout_seconds", [None, 9.0])
+def test_a_cancelled_task_disposes_though_somebody_holds_the_task(
+    operators: tuple[Any, ...], timeout_seconds: float | None
+) -> None:
+    closed: list[bool] = []
+
+    async def main() -> None:
+        async def read() -> None:
+            async for _ in rxs.iterate(
+                rxs.from_aiter(paced(10, closed)).pipe(*operators), timeout_seconds=timeout_seconds
+            ):
+                pass
+
+        task = asyncio.create_task(read())
+        await asyncio.sleep(2.5)
+        task.cancel()
+        await asyncio.wait([task])
+        await asyncio.sleep(0.1)
+        assert closed == [True]
+        assert task.cancelled()  # it still keeps the traceback, and with it the frames, of its end
+
+    run_virtual(main())
+
+
+@buffered
 def test_the_block_is_left_when_all_is_closed(operators: tuple[Any, ...]) -> None:
     async def main() -> None:
         closed: list[bool] = []
