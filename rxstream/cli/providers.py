@@ -36,8 +36,8 @@ A wire that can only be read (`ops.parse`) has no more than its name here. What 
 
 UNREAD = """## Known and not read
 
-Whether such a stream was whole could never be told. Its frames can be had (`ops.frame_sse()`), and a decoder of your own can be
-registered.
+Whether such a stream was whole could never be told. Its frames can be had (`ops.frame_sse()`), and a decoder of your
+own can be registered.
 """
 
 

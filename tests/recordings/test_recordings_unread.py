@@ -1,4 +1,4 @@
-"""Recorded streams of wires that are known and not read: the error says why, and their frames can be had all the same."""
+"""Recorded streams of wires that are known and not read: the error says why, and their frames can be had."""
 
 from __future__ import annotations
 
