@@ -6,7 +6,7 @@ The stop reason and the metadata together are the end: a stream that has no meta
 said, and `Finish` waits for the end of the bytes. Blocks go by index; text and reasoning need no start. What blocks are
 is in `bedrock_blocks`, usage and stop reason in `bedrock_message`, exceptions and errors in `bedrock_frames`.
 
-Source: WIRE.md 9 and 14; botocore's `bedrock-runtime` model.
+Source: botocore's `bedrock-runtime` model.
 """
 
 from __future__ import annotations

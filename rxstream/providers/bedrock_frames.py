@@ -4,7 +4,7 @@ An event is named in its headers; some put it into JSON instead, `{"messageStop"
 well. An exception is one of those that the service's model declares, an error is anything else that went wrong; both
 end the stream, and what they mean goes by their name.
 
-Source: WIRE.md 0.4 and 9; the shapes and statuses of botocore's `bedrock-runtime` model.
+Source: the shapes and statuses of botocore's `bedrock-runtime` model.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Whose stream it is, its first chunk shows. It is then read as that vendor's wire
 Converse's events (Nova), chat completions (OpenAI's open models, Mistral, DeepSeek), Cohere's; others are nothing but
 text. What the service itself adds to a chunk is no vendor's business, and kept. Exceptions are those of Converse.
 
-Source: WIRE.md 9; botocore's `bedrock-runtime` model.
+Source: botocore's `bedrock-runtime` model.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which call a fragment belongs to, on the wires that say so by id, by index, or not at all.
 
-The order of the keys (WIRE.md 1.1): a non-empty id that is known; else the index; else the latest call. A new id on an
+The order of the keys: a non-empty id that is known; else the index; else the latest call. A new id on an
 index that another id holds is a new call: servers number parallel calls 0, 0, 0. Every rule here is one that a server
 in use needs; none of them looks into the arguments.
 """

@@ -6,7 +6,7 @@
 What a payload is, its `event_type` says. Chunks of a call are a preview: `tool-calls-generation` has every call whole,
 and closes those that were streamed where it says the same. `stream-end` is the end signal, and repeats the answer.
 
-Source: WIRE.md 6; Cohere's published types of the v1 stream.
+Source: Cohere's published types of the v1 stream.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ What a payload is, its JSON `type` says; the event name of its frame counts only
 content has no type: which key it has tells text from thinking. `message-end` is the end signal, and its finish is held
 until the stream has ended behind it: `[DONE]` may be missing.
 
-Source: WIRE.md 6; Cohere's published types of the v2 stream.
+Source: Cohere's published types of the v2 stream.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A word has one meaning whoever says it (servers that speak one provider's wire pass on another's words), so there is one
 table, read without regard to case. A word that is not in it is `other`, never `stop`; the raw value is always kept.
 
-Sources: WIRE.md 11; `eos` and `eos_token` are what text-generation servers call a natural end.
+Sources: each provider's list of its reasons; `eos` and `eos_token` are what text-generation servers call a natural end.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ to run and gave no result means that the answer broke off between two turns.
 
 A plain piece of text, the bulk of every stream, takes a short way; the other way reads it the same.
 
-Source: WIRE.md 5 and 14; Google's published `GenerateContentResponse`.
+Source: Google's published `GenerateContentResponse`.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ class GeminiDecoder:
         out.append(ResponseStart(response_id, string_field(chunk, "modelVersion") or None))
 
     def _take_feedback(self, feedback: JsonValue, out: list[Event]) -> None:
-        """What was said of the prompt; a reason to block it is the end of the answer (WIRE.md 14.12)."""
+        """What was said of the prompt; a reason to block it is the end of the answer (docs/decisions/002, 12)."""
         if isinstance(feedback, dict) and feedback.get("blockReason"):
             self._is_blocked = True
         self._context.extras.offer(ProviderEvent("promptFeedback", feedback), out)

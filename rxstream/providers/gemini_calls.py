@@ -4,7 +4,7 @@ A part with a name begins a call. Without `willContinue` it is all of it. With i
 first without `willContinue` closes the call; it is often `{}`. The wire sends no index, and an id only lately: parts
 that name no call belong to the one that began last.
 
-Source: WIRE.md 5; `FunctionCall` of Vertex AI.
+Source: `FunctionCall` of Vertex AI.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class RunningUsage:
 
 
 def gemini_usage(counts: dict[str, int], raw: JsonObject) -> Usage:
-    """Counts in our words (WIRE.md 14.7).
+    """Counts in our words (docs/decisions/002, 7).
 
     Args:
         counts: those that are known, by the wire's names.

@@ -8,7 +8,7 @@ word, whatever reason it gives; nothing behind it counts. An error may take the 
 
 The answer that was not streamed is the same object in one piece, so this decoder reads it as well.
 
-Source: WIRE.md 8 and 14.8; `api/types.go` and `docs/api.md` of Ollama.
+Source: `api/types.go` and `docs/api.md` of Ollama.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ The end. A finish reason for every choice that began is the end signal, `[DONE]`
 send a reason early and go on, so reasons wait, calls are decided by them, and both are sent last. An error, or bytes
 that end too early, leaves every call undecided: none of them may run.
 
-Source: OpenAI's published schema of `CreateChatCompletionStreamResponse`; WIRE.md 1, 1.1, 7, 10 and 14.
+Source: OpenAI's published schema of `CreateChatCompletionStreamResponse`; docs/decisions/002.
 """
 
 from __future__ import annotations

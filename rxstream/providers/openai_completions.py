@@ -4,7 +4,7 @@ A chunk has `choices[].text` and nothing else to say: no roles, no calls. Its en
 reason for every choice that began is the end signal, `[DONE]` only closes the stream; reasons wait and are sent last.
 The prompt, where it was asked back (`echo`), is text like any other: the wire does not tell the two apart.
 
-Source: OpenAI's published schema of `CreateCompletionResponse`; WIRE.md 1.1 and 14 for what compatible servers do.
+Source: OpenAI's published schema of `CreateCompletionResponse`; docs/decisions/002 for what compatible servers do.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ of the content do is a table in `responses_events`, which item each means in `re
 - A call becomes a `ToolCall` where its item is done, or where the terminal event repeats it as completed.
 - A stream that a client asked for again (`starting_after`) begins in the middle: what was told before is not repeated.
 
-Sources: OpenAI's published schema of `ResponseStreamEvent`; openresponses.org; WIRE.md 2, 3 and 14.
+Sources: OpenAI's published schema of `ResponseStreamEvent`; openresponses.org; docs/decisions/002.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 answer is incomplete. The response repeats the whole answer: it becomes `ResponseFinal`, against which what was streamed
 is checked. Codex's endpoint leaves its `output` empty: that says nothing of the answer.
 
-Source: WIRE.md 2, 11, 14.5 and 14.13.
+Rules: docs/decisions/002, 5 and 13.
 """
 
 from __future__ import annotations

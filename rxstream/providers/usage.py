@@ -62,7 +62,7 @@ def chat_usage(raw: JsonObject) -> Usage:
 def output_with_reasoning(
     input_tokens: int | None, output_tokens: int | None, reasoning: int | None, total: int | None
 ) -> int | None:
-    """All output: reasoning is added where only with it the sum is the total (WIRE.md 14.7)."""
+    """All output: reasoning is added where only with it the sum is the total (docs/decisions/002, 7)."""
     if not reasoning or input_tokens is None or output_tokens is None or total is None:
         return output_tokens
     is_beside = input_tokens + output_tokens + reasoning == total
