@@ -82,6 +82,8 @@ if TYPE_CHECKING:
     from rxstream.sources.chunks import from_chunks
     from rxstream.sources.http import http_stream
     from rxstream.sources.iterable import from_iterable
+    from rxstream.tools.context import ToolContext, ToolError
+    from rxstream.tools.function_tool import FunctionTool, tool
 
 _HOMES = {
     "rxstream.cancellation": ("Cancellation",),
@@ -149,6 +151,8 @@ _HOMES = {
     "rxstream.sources.chunks": ("from_chunks",),
     "rxstream.sources.http": ("http_stream",),
     "rxstream.sources.iterable": ("from_iterable",),
+    "rxstream.tools.context": ("ToolContext", "ToolError"),
+    "rxstream.tools.function_tool": ("FunctionTool", "tool"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -172,6 +176,7 @@ __all__ = (
     "FoldResult",
     "FrameTooLargeError",
     "FramingError",
+    "FunctionTool",
     "LimitError",
     "Limits",
     "MediaDelta",
@@ -204,6 +209,8 @@ __all__ = (
     "ToolCallDelta",
     "ToolCallInvalid",
     "ToolCallStart",
+    "ToolContext",
+    "ToolError",
     "ToolResult",
     "TransportError",
     "TruncatedFrameError",
@@ -223,6 +230,7 @@ __all__ = (
     "register_provider",
     "register_wire",
     "subscribe",
+    "tool",
     "wire_names",
 )
 

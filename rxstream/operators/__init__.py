@@ -19,6 +19,7 @@ from rxstream.operators.parse import parse
 from rxstream.operators.project import project
 from rxstream.operators.require_terminal import require_terminal
 from rxstream.operators.retry_before_output import Attempt, retry_before_output
+from rxstream.operators.run_tools import run_tools
 from rxstream.operators.share_bounded import share_bounded
 from rxstream.operators.to_response import snapshots, to_response
 
@@ -44,6 +45,7 @@ __all__ = (
     "project",
     "require_terminal",
     "retry_before_output",
+    "run_tools",
     "share_bounded",
     "snapshots",
     "to_response",
