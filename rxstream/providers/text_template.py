@@ -53,7 +53,7 @@ class TextTemplate:
         elif payload[end:] != self._after:
             return None
         try:
-            text = payload[start:end].decode()
+            text: str = payload[start:end].decode()
         except UnicodeDecodeError:
             return None
         if not text.isprintable() or "\\" in text:
