@@ -24,6 +24,7 @@ from rxstream.limits import Limits
 from rxstream.testing import Repeat, Reply, ScriptedProvider, Send, assert_no_leaks, run_virtual, settle
 from tests.flow.kit import Boundary, every_source, expand, stack_depth, times, told, until
 from tests.operators.buffers import texts
+from tests.operators.timed import at
 
 Operator = Callable[[Observable[Any]], Observable[Any]]
 
@@ -249,6 +250,22 @@ def test_branches_that_share_one_consumer_go_hand_in_hand() -> None:
     run_virtual(main())
 
 
+@every_source
+def test_branches_that_share_one_gate_look_at_it_before_each_item(make: Any) -> None:
+    async def main() -> None:
+        boundary = Boundary(rx.merge(*make("abc", []).pipe(ops.fan_out(plain, plain))))
+        await asyncio.sleep(1)
+        for count, item in enumerate("aabbcc", start=1):
+            boundary.pull()
+            await asyncio.sleep(1)
+            assert (len(boundary.items), boundary.items[-1]) == (count, item)
+        boundary.pull()  # the source learns of its end when it reads again
+        await asyncio.sleep(1)
+        assert boundary.ends == ["completed"]
+
+    run_virtual(main())
+
+
 def test_a_tree_of_branches_is_paced_by_its_slowest_leaf() -> None:
     async def main() -> None:
         read: list[int] = []
@@ -466,6 +483,50 @@ def test_a_branch_without_a_buffer_keeps_what_a_hot_source_sends_up_to_the_limit
     run_virtual(main())
 
 
+def test_what_a_hot_source_sends_reaches_a_closed_boundary_at_once() -> None:
+    async def main() -> None:
+        subject: Subject[int] = Subject()
+        left, right = subject.pipe(ops.fan_out(plain, plain))
+
+        def answer(item: int) -> None:
+            if item == 1:
+                subject.on_next(2)
+
+        first, second = Boundary(left), Boundary(right, on_item=answer)
+        await settle()
+        subject.on_next(0)
+        assert first.items == second.items == [0]
+        first.pull()
+        second.pull()
+        subject.on_next(1)  # asked for, and 2 is not
+        assert first.items == second.items == [0, 1, 2]
+        first.dispose()
+        second.dispose()
+
+    run_virtual(main())
+
+
+def test_who_asks_in_the_middle_of_an_item_waits_until_all_have_it() -> None:
+    async def main() -> None:
+        subject: Subject[Any] = Subject()
+        source = rx.merge(subject, rxs.from_iterable(range(50)))
+        left, right = source.pipe(ops.fan_out(plain, plain, limits=Limits(max_unapplied_events=2)))
+        first = Boundary(left, on_item=lambda _: first.pull())
+        second = Boundary(right)
+        await settle()
+        second.pull()
+        subject.on_next("hot")  # `first` asks now, and for `second` this item is on its way
+        assert first.items == second.items == ["hot"]
+        for _ in range(60):
+            second.pull()
+            await settle()
+        assert first.items == second.items == ["hot", *range(50)]
+        subject.on_completed()
+        assert (first.ends, second.ends) == (["completed"], ["completed"])
+
+    run_virtual(main())
+
+
 def test_what_is_sent_from_inside_an_on_next_comes_after_it_in_every_branch() -> None:
     async def main() -> None:
         subject: Subject[int] = Subject()
@@ -475,7 +536,7 @@ def test_what_is_sent_from_inside_an_on_next_comes_after_it_in_every_branch() ->
             seen["left"].append(item)
             if item < 3:
                 subject.on_next(item + 1)
-            elif item == 3:
+            elif item == 4:
                 subject.on_completed()
 
         left, right = subject.pipe(ops.fan_out(plain, plain))
@@ -484,6 +545,8 @@ def test_what_is_sent_from_inside_an_on_next_comes_after_it_in_every_branch() ->
         right.subscribe(seen["right"].append, on_completed=lambda: ends.append("right"))
         subject.on_next(0)
         assert seen == {"left": [0, 1, 2, 3], "right": [0, 1, 2, 3]}
+        subject.on_next(4)
+        assert seen == {"left": [0, 1, 2, 3, 4], "right": [0, 1, 2, 3, 4]}
         assert ends == ["left", "right"]
 
     run_virtual(main())
@@ -538,6 +601,20 @@ def test_an_item_that_comes_in_the_middle_of_a_branchs_own_turn_waits_for_its_en
         assert pair.first.items == [TextDelta("a"), Violation("x", "y"), TextDelta("b")]
         assert pair.second.items == [TextDelta("a"), Violation("x", "y"), TextDelta("b")]
         assert (pair.first.ends, pair.second.ends) == (["completed"], ["completed"])
+
+    run_virtual(main())
+
+
+def test_signals_of_a_branch_never_overlap_those_of_what_it_is_merged_with() -> None:
+    async def main() -> None:
+        left, right = rxs.from_iterable("abc").pipe(ops.fan_out(plain, plain))
+        second = Boundary(right)
+        merged = rx.merge(left, rxs.from_aiter(at((1.0, 1), (2.0, 2), (3.0, 3), (4.0, 4))))
+        first = Boundary(merged, is_open=True, one_by_one=False, on_item=lambda _: second.pull())
+        await asyncio.sleep(5)
+        assert first.items == [1, "a", "b", "c", 2, 3, 4]
+        assert second.items == ["a", "b", "c"]
+        assert (first.ends, second.ends) == (["completed"], ["completed"])
 
     run_virtual(main())
 
@@ -600,6 +677,34 @@ def test_a_flood_in_the_middle_of_a_branchs_own_turn_fails_that_branch_behind_wh
         assert second.items == [TextDelta("a"), *range(6), "more"]
         second.dispose()
         assert subject.observers == []
+
+    run_virtual(main())
+
+
+def test_a_branch_that_overflowed_slows_nobody_while_it_waits_to_say_so() -> None:
+    async def main() -> None:
+        subject: Subject[Any] = Subject()
+
+        def flood(item: Any) -> None:
+            if item == TextDelta("a"):
+                first.demand.close()
+                for number in range(6):
+                    subject.on_next(number)
+
+        source = rx.merge(subject, rxs.from_iterable(range(100, 110)).pipe(rx_ops.delay_subscription(5)))
+        left, right = source.pipe(ops.fan_out(ops.batch_text(max_wait_seconds=1), plain))
+        second = Boundary(right, is_open=True, one_by_one=False)
+        limits = Limits(max_unapplied_events=4)
+        first = Boundary(left, is_open=True, one_by_one=False, on_item=flood, limits=limits)
+        await settle()
+        subject.on_next(TextDelta("a"))
+        await asyncio.sleep(9)
+        assert first.items == [TextDelta("a")]
+        assert second.items == [TextDelta("a"), *range(6), *range(100, 110)]
+        first.demand.open()
+        assert first.items == [TextDelta("a"), 0, 1, 2, 3]
+        assert first.ends == ["error"]
+        second.dispose()
 
     run_virtual(main())
 
@@ -767,15 +872,38 @@ def test_a_branch_that_left_is_forgotten() -> None:
         subject: Subject[int] = Subject()
         left, right = subject.pipe(ops.fan_out(plain, plain))
         first, second = Boundary(left), Boundary(right)
+        await settle()
         subject.on_next(1)
+        assert first.waiting() == 1
         gone = weakref.ref(first)
-        first.dispose()
+        first.handle.dispose()
+        assert (first.waiting(), first.demand._watchers) == (0, [])
         del first
         gc.collect()
         assert gone() is None
         second.dispose()
 
     run_virtual(main())
+
+
+def test_a_branch_that_left_at_once_never_waits_for_its_turn() -> None:
+    async def main() -> None:
+        left, right = rx.never().pipe(ops.fan_out(plain, plain))
+        first, second = Boundary(left), Boundary(right)
+        first.handle.dispose()
+        await settle()
+        assert (first.waiting(), first.demand._watchers) == (0, [])
+        second.dispose()
+
+    run_virtual(main())
+
+
+def test_without_a_loop_every_branch_is_told_what_is_missing() -> None:
+    left, right = rx.never().pipe(ops.fan_out(plain, plain))
+    errors: list[Exception] = []
+    left.subscribe(print, errors.append)
+    right.subscribe(print, errors.append)
+    assert ["asyncio.run" in str(error) for error in errors] == [True, True]
 
 
 def test_one_request_serves_all_and_the_slowest_pauses_its_socket() -> None:
