@@ -41,8 +41,17 @@ async def asking(
     http: ModuleType, script: Script, wire: str = "openai-chat", **options: Any
 ) -> AsyncIterator[tuple[ScriptedProvider, rxs.Endpoint]]:
     """A provider and an endpoint of it; nothing is left of either at the end, and nothing of a stream before it."""
+    async with asking_with(http, script, wire, {}, **options) as asked:
+        yield asked
+
+
+@asynccontextmanager
+async def asking_with(
+    http: ModuleType, script: Script, wire: str, environ: dict[str, str], **options: Any
+) -> AsyncIterator[tuple[ScriptedProvider, rxs.Endpoint]]:
+    """The same in an environment."""
     async with assert_no_leaks(), ScriptedProvider(script) as provider, make_client(http) as client:
-        yield provider, rxs.connect(wire, base_url=provider.base_url, client=client, environ={}, **options)
+        yield provider, rxs.connect(wire, base_url=provider.base_url, client=client, environ=environ, **options)
         assert busy_connections(client) == []
 
 

@@ -30,12 +30,20 @@ def headers_of(provider: str, *, needs_key: bool = True, environ: dict[str, str]
         ("anthropic", "ANTHROPIC_AUTH_TOKEN", "authorization", "Bearer k"),
         ("groq", "GROQ_API_KEY", "authorization", "Bearer k"),
         ("gemini-openai", "GEMINI_API_KEY", "authorization", "Bearer k"),
+        ("gemini", "GOOGLE_API_KEY", "x-goog-api-key", "k"),
+        ("gemini-array", "GEMINI_API_KEY", "x-goog-api-key", "k"),
+        ("cohere-v2", "CO_API_KEY", "authorization", "Bearer k"),
+        ("cohere-v2", "COHERE_API_KEY", "authorization", "Bearer k"),
+        ("ollama", "OLLAMA_API_KEY", "authorization", "Bearer k"),
+        ("databricks", "DATABRICKS_TOKEN", "authorization", "Bearer k"),
+        ("bedrock-converse", "AWS_BEARER_TOKEN_BEDROCK", "authorization", "Bearer k"),
+        ("openai-responses", "OPENAI_API_KEY", "authorization", "Bearer k"),
     ],
 )
 def test_a_key_of_the_environment_is_sent_in_its_own_way(provider: str, variable: str, header: str, value: str) -> None:
     headers = headers_of(provider, environ={variable: " k\n", "OTHER_API_KEY": "x"})
     assert headers[header] == value
-    assert len({"authorization", "x-api-key", "api-key"} & headers.keys()) == 1
+    assert len({"authorization", "x-api-key", "api-key", "x-goog-api-key"} & headers.keys()) == 1
 
 
 def test_a_key_that_is_given_wins_and_is_of_the_first_sort() -> None:
