@@ -18,6 +18,9 @@ T = TypeVar("T")
 END: Final = object()
 """What `read` returns when nothing more comes."""
 
+_RUNNING: Final[set[asyncio.Task[None]]] = set()  # bounded: one entry a running source
+"""Loops hold their tasks weakly: one that waits for demand would go with the garbage around it, unclosed."""
+
 ITEMS_PER_TURN: Final = 64
 """A read that never waits (all its items are there already) gives the loop its turn after so many."""
 
@@ -98,6 +101,8 @@ class Reader(Generic[T]):
         scope = self._flow.scope
         loop = _running_loop()
         self._task = loop.create_task(self._run(), context=scope.context.copy())
+        _RUNNING.add(self._task)
+        self._task.add_done_callback(_RUNNING.discard)
         self._take_back = scope.add_closer(self.closed)
 
     async def _run(self) -> None:

@@ -96,6 +96,23 @@ def test_a_cancelled_task_disposes_though_somebody_holds_the_task(
 
 
 @buffered
+def test_a_stream_in_a_garbage_cycle_is_closed_like_any_other(operators: tuple[Any, ...]) -> None:
+    closed: list[bool] = []
+
+    async def main() -> None:
+        cycle: dict[str, Any] = {"stream": rxs.iterate(rxs.from_aiter(paced(10, closed)).pipe(*operators))}
+        cycle["self"] = cycle
+        await anext(cycle["stream"])
+        await asyncio.sleep(20)  # the source waits for demand, and nothing but the cycle knows of it
+        del cycle
+        gc.collect()
+        await asyncio.sleep(0.1)
+        assert closed == [True]
+
+    run_virtual(main())
+
+
+@buffered
 def test_the_block_is_left_when_all_is_closed(operators: tuple[Any, ...]) -> None:
     async def main() -> None:
         closed: list[bool] = []
