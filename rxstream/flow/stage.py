@@ -37,6 +37,7 @@ class Stage(Generic[InT, OutT]):
 
     __slots__ = (
         "__weakref__",
+        "_broken",
         "_demand",
         "_emitting",
         "_end",
@@ -65,6 +66,7 @@ class Stage(Generic[InT, OutT]):
         self._rest: Iterator[OutT] = _EMPTY
         self._parked = False
         self._emitting = False
+        self._broken = False  # an item raised below: it gets no other, only the error
         self._late: list[OutT] = []  # bounded: max_unapplied_events, in _keep_late
         self._end: object = None  # None while items may come, then _COMPLETED or the error
         self._upstream: abc.DisposableBase | None = None
@@ -125,10 +127,15 @@ class Stage(Generic[InT, OutT]):
             return
         self._end = _COMPLETED if error is None else error
         try:
-            items = self.finish(error)
+            items = () if self._broken else self.finish(error)
         except Exception as failure:
             self._end, items = failure, ()
-        self._emit(iter(items))
+        try:
+            self._emit(iter(items))
+        except Exception as failure:
+            if self._observer is None:
+                raise
+            self.fail(failure)  # upstream has ended, and with it the root that would say this
 
     # Downstream ------------------------------------------------------------------------------------------------------
 
@@ -181,6 +188,7 @@ class Stage(Generic[InT, OutT]):
                     break
                 rest = iter(self._take_late())
         except BaseException:
+            self._broken = True
             self._drop()
             raise
         finally:
@@ -199,6 +207,7 @@ class Stage(Generic[InT, OutT]):
         try:
             self._pass_on(iter([*(self.due() if held is _NOTHING else (held,)), *rest, *items]))
         except BaseException:
+            self._broken = True
             self._drop()
             raise
         finally:
@@ -299,8 +308,10 @@ class Stage(Generic[InT, OutT]):
         self._drop()
         self._observer = None
         self._on_next = _ignore
-        self.release()
-        self._let_upstream_go()
+        try:
+            self.release()
+        finally:
+            self._let_upstream_go()  # whatever a subclass does there
 
     def _let_upstream_go(self) -> None:
         upstream, self._upstream = self._upstream, None

@@ -306,3 +306,39 @@ def test_a_source_that_cannot_be_closed_tells_the_loop() -> None:
         return reports
 
     assert [str(error) for error in run_virtual(main())] == ["close"]
+
+
+def test_an_item_that_raised_below_gets_no_other_item_but_the_error_alone() -> None:
+    """The stage has more to say at the end; the observer is broken and is told why, once."""
+
+    async def main() -> tuple[list[Any], list[str]]:
+        seen: list[Any] = []
+        ends: list[str] = []
+
+        def raise_at(item: Any) -> None:
+            seen.append(item)
+            raise ValueError("of the observer")
+
+        stream = from_iterable([1, 2]).pipe(expand(lambda item: [item], last=["tail"]))
+        stream.subscribe(raise_at, lambda error: ends.append(repr(error)), lambda: ends.append("completed"))
+        await settle()
+        return seen, ends
+
+    assert run_virtual(main()) == ([1], ["ValueError('of the observer')"])
+
+
+def test_what_is_raised_at_an_item_of_the_end_is_the_observers_own_error() -> None:
+    """Upstream has ended, so the stage that sent the item says it."""
+
+    async def main() -> list[str]:
+        ends: list[str] = []
+
+        def raise_at(item: Any) -> None:
+            raise ValueError(item)
+
+        stream = from_iterable([1]).pipe(expand(lambda item: (), last=["tail"]))
+        stream.subscribe(raise_at, lambda error: ends.append(repr(error)), lambda: ends.append("completed"))
+        await settle()
+        return ends
+
+    assert run_virtual(main()) == ["ValueError('tail')"]
