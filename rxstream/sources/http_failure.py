@@ -45,6 +45,7 @@ UNSENDABLE: Final = {
     "InvalidURL": "the URL is not valid",
     "UnsupportedProtocol": "the URL is not one of http or https",
     "LocalProtocolError": "the request is not valid HTTP",
+    "UnicodeEncodeError": "a header has characters that no header can hold",
     "StreamConsumed": "the request's body can be sent once only; give it as bytes or json",
 }
 """What is wrong with the request itself; a new attempt fails like this one."""

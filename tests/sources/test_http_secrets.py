@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from rxstream.consume.iterate import iterate
 from rxstream.diagnostics import Diagnostics
-from rxstream.errors import StreamError
+from rxstream.errors import RequestError, StreamError
 from rxstream.sources import http_stream
 from rxstream.testing import Cut, Reply, Send, Stall, error_reply, run_virtual
 from tests.sources.http_streams import both_clients, serving
@@ -119,3 +119,18 @@ def test_the_diagnostics_of_the_consumer_serve_a_source_without_its_own(http: Mo
         assert "RemoteProtocolError" in record.detail
 
     run_virtual(main())
+
+
+@both_clients
+def test_a_key_that_no_header_can_hold_is_not_shown(http: ModuleType) -> None:
+    async def main() -> StreamError:
+        async with serving(http, Reply()) as (provider, client):
+            headers = {"authorization": f"Bearer {HEADER_KEY}\u201d"}  # pasted with its quotation mark
+            with pytest.raises(RequestError, match="header") as caught:
+                async for _ in iterate(http_stream(client, "POST", provider.base_url, headers=headers)):
+                    pass
+            return caught.value
+
+    error = run_virtual(main())
+    assert HEADER_KEY not in shown(error)
+    assert error.__context__ is None
