@@ -84,6 +84,8 @@ if TYPE_CHECKING:
     from rxstream.sources.iterable import from_iterable
     from rxstream.tools.context import ToolContext, ToolError
     from rxstream.tools.function_tool import FunctionTool, tool
+    from rxstream.turns.collect_turns import TurnsResult, collect_turns
+    from rxstream.turns.run_turns import run_turns
 
 _HOMES = {
     "rxstream.cancellation": ("Cancellation",),
@@ -153,6 +155,8 @@ _HOMES = {
     "rxstream.sources.iterable": ("from_iterable",),
     "rxstream.tools.context": ("ToolContext", "ToolError"),
     "rxstream.tools.function_tool": ("FunctionTool", "tool"),
+    "rxstream.turns.collect_turns": ("TurnsResult", "collect_turns"),
+    "rxstream.turns.run_turns": ("run_turns",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -215,10 +219,12 @@ __all__ = (
     "TransportError",
     "TruncatedFrameError",
     "TruncatedStreamError",
+    "TurnsResult",
     "Usage",
     "UsageUpdate",
     "Violation",
     "collect",
+    "collect_turns",
     "connect",
     "event_json_schema",
     "fold",
@@ -229,6 +235,7 @@ __all__ = (
     "iterate",
     "register_provider",
     "register_wire",
+    "run_turns",
     "subscribe",
     "tool",
     "wire_names",

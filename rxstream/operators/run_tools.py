@@ -139,9 +139,9 @@ class _Runner(Stage[Event, Event]):
         self._ledger = CallLedger(limits.max_tool_calls, plan.key_scope)
         self._loop = flow.loop or asyncio.get_running_loop()
         self._up = Demand(flow.scope, is_open=False)
-        self._calls: list[ToolRun] = []  # without an answer, in their order; bounded: max_tool_calls, by the ledger
-        self._unsent: deque[ToolRun] = deque()  # not handed on yet; bounded by `_calls`
-        self._waiting: deque[ToolRun] = deque()  # handed on, without a place; bounded by `_calls`
+        self._calls: list[ToolRun] = []  # bounded: max_tool_calls, by the ledger; those without an answer, in order
+        self._unsent: deque[ToolRun] = deque()  # bounded: each is in `_calls`; not handed on yet
+        self._waiting: deque[ToolRun] = deque()  # bounded: each is in `_calls`; without a place
         self._runs: dict[asyncio.Task[ToolResult], ToolRun] = {}  # bounded: max_concurrency
         self._has_turn = False
         self._is_queued = False

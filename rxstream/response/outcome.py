@@ -79,8 +79,8 @@ class Judged(Protocol):
         ...
 
     @property
-    def was_dropped(self) -> bool:
-        """Whether an overflow policy dropped some of it."""
+    def was_cut_short(self) -> bool:
+        """Whether an overflow policy dropped some of it, or a loop of turns ended before the model's last word."""
         ...
 
 
@@ -124,7 +124,7 @@ def _ended(state: Judged) -> Verdict:
     failed = next((finishes[index] for index, outcome in outcomes.items() if outcome == "failed"), None)
     if failed is not None:
         return Verdict("failed", _provider_error(failed, _phase(state)), None, outcomes)
-    if state.was_dropped:
+    if state.was_cut_short:
         outcomes = dict.fromkeys(outcomes, "incomplete")
     return Verdict(outcomes[state.first_choice], None, None, outcomes)
 

@@ -30,7 +30,18 @@ from rxstream.limits import Limits
 from rxstream.response.parts import SignatureKind
 from rxstream.response.pieces import Budget, Pieces
 
-__all__ = ("DROPPED", "NO_PART", "CallState", "ChoiceState", "Entry", "MessageState", "PartKind", "PartState", "State")
+__all__ = (
+    "CUT_SHORT",
+    "DROPPED",
+    "NO_PART",
+    "CallState",
+    "ChoiceState",
+    "Entry",
+    "MessageState",
+    "PartKind",
+    "PartState",
+    "State",
+)
 
 SignaturePieces: TypeAlias = dict[SignatureKind, Pieces]
 
@@ -38,6 +49,9 @@ PartKind: TypeAlias = Literal["text", "reasoning", "refusal", "media"]
 
 DROPPED = "dropped"
 """The code of the `Violation` that an overflow policy leaves where it dropped events."""
+
+CUT_SHORT = frozenset({DROPPED, "max_turns", "unanswered_call"})
+"""Codes of what leaves no answer completed: a part of it is missing, or the model was not asked to go on."""
 
 PART_KINDS: tuple[PartKind, ...] = ("text", "reasoning", "refusal", "media")
 
@@ -219,9 +233,9 @@ class State:
         return bool(self.entries or self.annotations)
 
     @property
-    def was_dropped(self) -> bool:
-        """Whether an overflow policy dropped some of it."""
-        return any(violation.code == DROPPED for violation in self.violations.values())
+    def was_cut_short(self) -> bool:
+        """Whether an overflow policy dropped some of it, or a loop of turns ended before the model's last word."""
+        return any(violation.code in CUT_SHORT for violation in self.violations.values())
 
     def choice(self, index: int) -> ChoiceState:
         """The choice `index`, which begins here at the latest."""

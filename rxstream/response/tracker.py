@@ -21,7 +21,7 @@ from rxstream.events import (
 )
 from rxstream.response.outcome import Verdict, judge
 from rxstream.response.report import StreamReport
-from rxstream.response.state import DROPPED, ChoiceState
+from rxstream.response.state import CUT_SHORT, DROPPED, ChoiceState
 
 __all__ = ("Tracker",)
 
@@ -32,7 +32,7 @@ MAX_CALLS: Final = 1024
 class Tracker:
     """Follow one stream of events and judge its end as `Accumulator` does."""
 
-    __slots__ = ("_ended", "_report", "cancelled", "choices", "has_content", "unfinished")
+    __slots__ = ("_ended", "_report", "cancelled", "choices", "has_content", "unfinished", "was_cut_short")
 
     def __init__(self) -> None:
         self._report = StreamReport()
@@ -41,11 +41,7 @@ class Tracker:
         self.unfinished: set[int] = set()  # bounded: one entry a choice
         self._ended: set[int] = set()  # those with a finish in the current message
         self.has_content = False
-
-    @property
-    def was_dropped(self) -> bool:
-        """Whether an overflow policy dropped some of it."""
-        return self._report.dropped > 0
+        self.was_cut_short = False
 
     @property
     def first_choice(self) -> int:
@@ -122,6 +118,8 @@ class Tracker:
             self.unfinished.discard(event.choice)
 
     def _on_violation(self, event: Violation) -> None:
+        if event.code in CUT_SHORT:
+            self.was_cut_short = True
         if event.code == DROPPED:
             self._report.dropped += event.count
 
