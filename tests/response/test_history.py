@@ -69,6 +69,12 @@ def test_an_image_goes_back_whole() -> None:
     assert message == Message.assistant([ImageContent.from_bytes(b"hihi", "image/png")])
 
 
+def test_an_image_that_a_model_signed_goes_back_with_its_signature() -> None:
+    message = message_of(MediaDelta("image/png", "aGk=", "0"), ReasoningSignature("s", "0"))
+    image = ImageContent(data="aGk=", media_type="image/png", signatures={"signature": "s"})
+    assert message == Message.assistant([image])
+
+
 def test_what_the_provider_ran_itself_is_left_out() -> None:
     message = message_of(
         ServerToolCall("srv_1", "search", "{}", "0"),
