@@ -67,6 +67,10 @@ class FlowScheduler(PeriodicScheduler):
         """The same flow for what lies above a buffer, which has a demand of its own."""
         return FlowScheduler(self.inner, demand, self.scope)
 
+    def within(self, scope: Scope) -> FlowScheduler:
+        """The same flow for what lies above an operator that sets a context; see `Scope.within`."""
+        return FlowScheduler(self.inner, self.demand, scope)
+
     @property
     def upward(self) -> abc.SchedulerBase | None:
         """What to hand up at subscribe: nothing where there is no scheduler, so that stock sources take their own."""

@@ -55,6 +55,14 @@ class Scope:
         else:
             store.keep(error)
 
+    def within(self, context: contextvars.Context) -> Scope:
+        """This subscription in another context, for what lies above an operator that sets one (a span, say).
+
+        Limits, diagnostics, closers and counts are those of this scope. Tasks that sources make run in `context`; the
+        items that they send go down in this scope's, for that is the one in which the demand's turns run.
+        """
+        return _InnerScope(self, context)
+
     def run(self, step: Callable[..., None], *args: object) -> None:
         """Call `step` in the subscriber's context (rule 20); a nested call is in it already."""
         if self._entered:
@@ -95,6 +103,36 @@ class Scope:
                 task.cancel()
             for closer in closers:
                 self._closers.pop(id(closer), None)
+
+
+class _InnerScope(Scope):
+    """The same subscription in another context."""
+
+    __slots__ = ("_outer",)
+
+    def __init__(self, outer: Scope, context: contextvars.Context) -> None:
+        self._outer = outer
+        self.context = context
+        self.limits = outer.limits
+        self.diagnostics = outer.diagnostics
+        self._closers = outer._closers
+        self._entered = False
+
+    @property
+    def discarded(self) -> int:
+        return self._outer.discarded
+
+    @discarded.setter
+    def discarded(self, count: int) -> None:
+        self._outer.discarded = count
+
+    @property
+    def is_finishing(self) -> bool:
+        return self._outer.is_finishing
+
+    @is_finishing.setter
+    def is_finishing(self, is_so: bool) -> None:
+        self._outer.is_finishing = is_so
 
 
 async def _quietly(closer: Closer) -> None:

@@ -23,7 +23,7 @@ from rxstream.events import CONTENT_EVENTS, Event
 from rxstream.flow.scheduler import Cancellable, FlowScheduler
 from rxstream.flow.stage import Stage
 
-__all__ = ("Clock", "Counts", "OpenClock", "check_seconds")
+__all__ = ("Clock", "Counts", "OpenClock", "check_seconds", "clock_of")
 
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ class Clock(Stage[T, T]):
         super().__init__(observer, flow)
         self._name = name
         self._seconds = seconds
-        self._now = _clock_of(flow)
+        self._now = clock_of(flow)
         self._since = 0.0  # when silence began
         self._seen = 0
         self._is_new = True  # whether the phase may still change
@@ -260,7 +260,7 @@ class OpenClock(Clock[T]):
             self._unwatch = None
 
 
-def _clock_of(flow: FlowScheduler) -> Callable[[], float]:
+def clock_of(flow: FlowScheduler) -> Callable[[], float]:
     """The flow's clock at its cheapest: asyncio's own loops ask the machine's, by one more call."""
     loop = flow.loop
     if loop is None:
