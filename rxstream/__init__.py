@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rxstream.consume.iterate import EventIterator, iterate
     from rxstream.consume.sink import Sink, StreamEnd
     from rxstream.consume.subscribe import Subscription, subscribe
-    from rxstream.diagnostics import DiagnosticRecord, Diagnostics
+    from rxstream.diagnostics import DiagnosticRecord, Diagnostics, FileDiagnostics, RedactionPolicy
     from rxstream.endpoint.connect import connect
     from rxstream.endpoint.endpoint import Endpoint
     from rxstream.errors import (
@@ -94,7 +94,7 @@ _HOMES = {
     "rxstream.consume.iterate": ("EventIterator", "iterate"),
     "rxstream.consume.sink": ("Sink", "StreamEnd"),
     "rxstream.consume.subscribe": ("Subscription", "subscribe"),
-    "rxstream.diagnostics": ("DiagnosticRecord", "Diagnostics"),
+    "rxstream.diagnostics": ("DiagnosticRecord", "Diagnostics", "FileDiagnostics", "RedactionPolicy"),
     "rxstream.endpoint.connect": ("connect",),
     "rxstream.endpoint.endpoint": ("Endpoint",),
     "rxstream.errors": (
@@ -175,6 +175,7 @@ __all__ = (
     "Endpoint",
     "Event",
     "EventIterator",
+    "FileDiagnostics",
     "Finish",
     "FinishReason",
     "FoldResult",
@@ -193,6 +194,7 @@ __all__ = (
     "PublicError",
     "ReasoningDelta",
     "ReasoningSignature",
+    "RedactionPolicy",
     "RefusalDelta",
     "RequestError",
     "Response",

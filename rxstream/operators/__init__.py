@@ -17,6 +17,7 @@ from rxstream.operators.frame import frame, frame_eventstream, frame_json_array,
 from rxstream.operators.idle_timeout import idle_timeout
 from rxstream.operators.parse import parse
 from rxstream.operators.project import project
+from rxstream.operators.redact import redact
 from rxstream.operators.require_terminal import require_terminal
 from rxstream.operators.retry_before_output import Attempt, retry_before_output
 from rxstream.operators.run_tools import run_tools
@@ -43,6 +44,7 @@ __all__ = (
     "overflow",
     "parse",
     "project",
+    "redact",
     "require_terminal",
     "retry_before_output",
     "run_tools",

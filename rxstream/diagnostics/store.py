@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from rxstream.diagnostics.policy import DEFAULT_POLICY
 from rxstream.errors import Category, Phase, StreamError
 
-__all__ = ("DiagnosticRecord", "Diagnostics", "redact_secrets")
-
-_SECRETS = re.compile(
-    r"""(?ix)
-    (?P<name> (?:authorization|proxy-authorization|x-api-key|api[-_]?key|access[-_]?token|x-goog-api-key|secret
-              |password|[?&]key) ["']? \s* [:=] \s* ["']? (?:bearer\s+|basic\s+)? ) [^\s"'&,;]+
-    | \b (?: sk-[\w-]{8,} | AIza[\w-]{8,} | ghp_\w{16,} | xox[abp]-[\w-]{8,} | AKIA[0-9A-Z]{12,} | dapi[0-9a-f]{16,}
-         | eyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]* ) \b
-    | \b bearer \s+ [\w.~+/=-]{8,}
-    """
-)
-
-
-def redact_secrets(text: str) -> str:
-    """Replace what has the name or the shape of a key or token by `[redacted]`; the rest stays readable."""
-    return _SECRETS.sub(lambda match: (match["name"] or "") + "[redacted]", text)
+__all__ = ("DiagnosticRecord", "Diagnostics")
 
 
 @dataclass(slots=True, frozen=True)
@@ -57,7 +42,8 @@ class Diagnostics:
     Args:
         max_records: how many errors it holds; the oldest leaves first.
         max_detail_bytes: how much of one error's detail it holds, in bytes.
-        redact: the policy for what is kept, text to text; `redact_secrets` takes out keys and tokens.
+        redact: the policy for what is kept, text to text. The default takes out keys and tokens, and the fields of a
+            body that hold prompts or arguments; `RedactionPolicy(prompts=True)` keeps the prompts.
 
     Raises:
         ValueError: a bound is not positive.
@@ -68,7 +54,7 @@ class Diagnostics:
         *,
         max_records: int = 256,
         max_detail_bytes: int = 64 * 1024,
-        redact: Callable[[str], str] = redact_secrets,
+        redact: Callable[[str], str] = DEFAULT_POLICY,
     ) -> None:
         if max_records < 1 or max_detail_bytes < 1:
             raise ValueError("max_records and max_detail_bytes must be at least 1")
@@ -84,19 +70,17 @@ class Diagnostics:
         known = self._records.get(correlation_id)
         if detail is None and known is not None:
             if known.phase is None:  # the source keeps an error before the stage below it can tell the phase
-                self._records[correlation_id] = replace(known, phase=error.phase)
+                self._hold(replace(known, phase=error.phase))
             return
         text, is_cut = self._as_text(detail)
-        self._records[correlation_id] = DiagnosticRecord(
-            correlation_id,
-            time.time(),
-            error.public.category,
-            error.phase,
-            repr(error),
-            text,
-            is_cut,
+        self._hold(
+            DiagnosticRecord(correlation_id, time.time(), error.public.category, error.phase, repr(error), text, is_cut)
         )
-        self._records.move_to_end(correlation_id)
+
+    def _hold(self, record: DiagnosticRecord) -> None:
+        """Take a record in, in place of an earlier one of the same error."""
+        self._records[record.correlation_id] = record
+        self._records.move_to_end(record.correlation_id)
         while len(self._records) > self._max_records:
             self._records.popitem(last=False)
 
