@@ -219,7 +219,6 @@ class _Retry(Stage[Event, Event]):
         assert self._source is not None
         self._timer = None
         number = self._number
-        self._let_upstream_go()
         try:
             upstream = connect(self._source, self, self._flow)
         except Exception as error:

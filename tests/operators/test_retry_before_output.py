@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 import reactivex as rx
+import reactivex.operators as rx_ops
 from hypothesis import given
 from hypothesis import strategies as st
 from reactivex import Observable
@@ -66,8 +67,8 @@ class Attempts:
         self._scripts = scripts
 
     def __call__(self, *_: object) -> Observable[Any]:
-        script = self._scripts[len(self.began_at)]
         self.began_at.append(now())
+        script = self._scripts[len(self.began_at) - 1]
         return rxs.from_aiter(self._play(script))
 
     async def _play(self, script: Script) -> AsyncIterator[Any]:
@@ -256,8 +257,12 @@ def test_the_shared_time_counts_what_the_attempts_took() -> None:
             await asyncio.sleep(9)
             raise busy()
 
-        seen = await watch(rx.defer(source).pipe(ops.retry_before_output(max_elapsed_seconds=9.1, draw=lambda: 0.0)))
-        assert (began, seen.ended_at) == ([0.0], 9.0)
+        await asyncio.sleep(50)
+        for max_elapsed, attempts in ((9.6, 2), (9.4, 1)):
+            began.clear()
+            retry = ops.retry_before_output(2, max_elapsed, draw=lambda: 0.0)
+            await watch(rx.defer(source).pipe(retry))
+            assert len(began) == attempts
 
     run_virtual(main())
 
@@ -540,6 +545,28 @@ def test_a_source_that_fails_inside_its_subscribe_is_tried_again_too(fails: int)
         seen = await watch(Refusing().pipe(ops.retry_before_output()))
         assert without_attempts(seen) == [TextDelta("a")]
         assert Refusing.subscribed == fails + 1
+
+    run_virtual(main())
+
+
+def test_a_source_that_sends_inside_its_subscribe_is_disposed_by_who_has_enough() -> None:
+    disposed: list[int] = []
+
+    class Eager(Observable[Any]):
+        def _subscribe_core(self, observer: Any, scheduler: Any = None) -> Any:
+            observer.on_next(TextDelta("a"))
+            return Disposable(lambda: disposed.append(1))
+
+    async def main() -> None:
+        began: list[int] = []
+
+        def source(_: object) -> Observable[Any]:
+            began.append(1)
+            return rx.throw(busy()) if len(began) == 1 else Eager()
+
+        enough = rx_ops.filter(lambda item: isinstance(item, TextDelta))
+        seen = await watch(rx.defer(source).pipe(ops.retry_before_output(), enough, rx_ops.take(1)))
+        assert ([item for _, item in seen.items], disposed) == ([TextDelta("a")], [1])
 
     run_virtual(main())
 
