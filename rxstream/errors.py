@@ -195,6 +195,7 @@ class TruncatedFrameError(FramingError):
     category: Category = "truncated"
 
     def __init__(self, message: str, *, kind: str = "truncated", **context: Any) -> None:
+        context.setdefault("retry", RetryHint(retryable=True))  # as TruncatedStreamError: cut is cut, wherever
         super().__init__(message, kind=kind, **context)
 
 

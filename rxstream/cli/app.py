@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from rxstream.cli.console import refuse, say
+from rxstream.cli.exit_codes import FAILED
 from rxstream.cli.replay import ReplayAs
 
 __all__ = ("app",)
@@ -125,8 +126,11 @@ def replay(
         refuse(f"there is no wire {wire!r}; known are {', '.join(wire_names())}")
     try:
         code = run_replay(file, wire, cut, output)
+    except BrokenPipeError:
+        raise  # whoever read has seen enough (`| head`): Click ends in silence
     except OSError as error:
-        refuse(f"cannot read {str(file)!r}: {error.strerror}")
+        say(f"rxstream: cannot write: {error.strerror}")
+        code = FAILED
     raise typer.Exit(code)
 
 

@@ -7,10 +7,13 @@ from typing import Final
 
 from rxstream.response.response import Outcome
 
-__all__ = ("INTERRUPTED", "WRONG_USE", "exit_code")
+__all__ = ("FAILED", "INTERRUPTED", "WRONG_USE", "exit_code")
 
 WRONG_USE: Final = 2
 """An argument, a file or a setting is not right; nothing was run."""
+
+FAILED: Final = 3
+"""The stream failed, or nobody knows how it ended; or the output could not be written."""
 
 INTERRUPTED: Final = 130
 """The user interrupted (128 + SIGINT, as shells have it)."""
@@ -19,11 +22,11 @@ _CODES: Final[Mapping[Outcome, int]] = {
     "completed": 0,
     "incomplete": 0,
     "cancelled": 0,  # a recorded stream that was cancelled; who interrupts now gets INTERRUPTED
-    "failed": 3,
-    "indeterminate": 3,
+    "failed": FAILED,
+    "indeterminate": FAILED,
 }
 
 
 def exit_code(outcome: Outcome) -> int:
-    """0 where the model said how it ended, 3 where it failed or nobody knows."""
+    """0 where the model said how it ended, `FAILED` where it failed or nobody knows."""
     return _CODES[outcome]

@@ -13,7 +13,7 @@ from typing import BinaryIO
 from reactivex import Observable
 
 from rxstream import operators as ops
-from rxstream.cli.console import say
+from rxstream.cli.console import refuse, say
 from rxstream.cli.exit_codes import INTERRUPTED, exit_code
 from rxstream.consume.collect import collect
 from rxstream.consume.iterate import iterate
@@ -40,12 +40,23 @@ class ReplayAs(StrEnum):
 def run_replay(file: Path, wire: str, cut: int | None, output: ReplayAs) -> int:
     """Read `file` through the pipeline of `wire` and write it out. Returns the exit code."""
     writers = {ReplayAs.EVENTS: _write_events, ReplayAs.TEXT: _write_text, ReplayAs.RESPONSE: _write_response}
-    with sys.stdin.buffer if str(file) == "-" else file.open("rb") as body:
+    with _open(file) as body:
         events = from_chunks(_chunks(body, cut)).pipe(ops.parse(wire))
         try:
-            return asyncio.run(writers[output](events))
+            code = asyncio.run(writers[output](events))
+            sys.stdout.flush()
         except KeyboardInterrupt:
             return INTERRUPTED
+        return code
+
+
+def _open(file: Path) -> BinaryIO:
+    if str(file) == "-":
+        return sys.stdin.buffer
+    try:
+        return file.open("rb")
+    except OSError as error:
+        refuse(f"cannot read {str(file)!r}: {error.strerror}")
 
 
 def _chunks(body: BinaryIO, cut: int | None) -> Iterator[bytes]:
@@ -55,12 +66,16 @@ def _chunks(body: BinaryIO, cut: int | None) -> Iterator[bytes]:
 
 async def _write_events(events: Observable[Event]) -> int:
     tracker, error = Tracker(), None
-    try:
-        async for event in iterate(events):
+    async with iterate(events) as stream:
+        while True:
+            try:
+                event = await anext(stream, None)
+            except Exception as failure:
+                error, event = failure, None
+            if event is None:
+                break
             tracker.note(event)
             sys.stdout.write(EVENT_ADAPTER.dump_json(event).decode() + "\n")
-    except Exception as failure:
-        error = failure
     verdict, _ = tracker.judge(error)
     if verdict.error is not None:
         sys.stdout.write(json.dumps({"type": "error", "error": error_json_object(verdict.error)}) + "\n")

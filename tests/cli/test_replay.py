@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
+from subprocess import PIPE
+from typing import Any
 
 import pytest
 
 from rxstream.events import EVENT_ADAPTER, Finish, TextDelta, ToolCall, Usage
 from rxstream.testing import Answer, anthropic_sse, openai_chat_sse
 
-from .conftest import CommandLine
+from .conftest import CommandLine, command, environment
 
 ANSWER = Answer(
     text=["Hel", "lo 你\n"],
@@ -67,6 +70,7 @@ def test_a_failure_is_the_last_line_of_events(rxstream: CommandLine, tmp_path: P
     last = json.loads(done.stdout.splitlines()[-1])
     assert last["type"] == "error"
     assert last["error"]["category"] == "truncated"
+    assert last["error"]["retryable"]
 
 
 def test_text_goes_to_standard_output_and_the_outcome_beside_it(rxstream: CommandLine, tmp_path: Path) -> None:
@@ -83,6 +87,27 @@ def test_text_goes_to_standard_output_and_the_outcome_beside_it(rxstream: Comman
 def test_a_body_comes_from_standard_input_too(rxstream: CommandLine) -> None:
     done = rxstream("replay", "-", "--wire", "openai-chat", "--as", "response", input=CHAT.decode())
     assert json.loads(done.stdout)["outcome"] == "completed"
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path: Path) -> None:
+    (tmp_path / "long.sse").write_bytes(b"".join(openai_chat_sse(Answer(text=["word "] * 5000))))
+    arguments = command("replay", "long.sse", "--wire", "openai-chat", "--as", "events")
+    with subprocess.Popen(arguments, env=environment(), cwd=tmp_path, stdout=PIPE, stderr=PIPE) as replay:
+        assert replay.stdout is not None
+        assert replay.stderr is not None
+        assert b"response_start" in replay.stdout.readline()
+        replay.stdout.close()  # as `| head -1` does
+        assert replay.stderr.read() == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+@pytest.mark.parametrize("output", ["events", "text", "response"])
+def test_an_output_that_cannot_be_written_is_said(rxstream: CommandLine, body: Path, output: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        options: dict[str, Any] = {"capture_output": False, "stdout": full, "stderr": PIPE}
+        done = rxstream("replay", str(body), "--wire", "openai-chat", "--as", output, **options)
+    assert done.returncode == 3
+    assert done.stderr.startswith("rxstream: cannot write")
 
 
 def test_the_provider_failed_is_exit_code_three(rxstream: CommandLine, tmp_path: Path) -> None:
