@@ -2,7 +2,8 @@
 
 Instructions at the beginning are the body's `instructions`; later ones stay where they are. Text, reasoning and calls
 of one answer are items of their own, in their order. Items go without their ids: a server that keeps answers would look
-an id up in what it kept, and the conversation is all here.
+an id up in what it kept, and the conversation is all here. Each says its type, which OpenAI leaves free for messages,
+and llama.cpp's server does not.
 
 Reasoning that the provider encrypted goes back as it came, its summary with it; reasoning in plain text, which open
 models show, goes back as text. That a result is an error has no flag, so that its text is sent as `{"error": text}`.
@@ -70,7 +71,7 @@ def _items(message: Message, custom: set[str]) -> Iterator[Item]:
     else:
         said = isinstance(message.content, str)
         content = message.content if said else [_input_part(part) for part in message.parts]
-        yield {"role": message.role, "content": content}
+        yield {"type": "message", "role": message.role, "content": content}
 
 
 def _answer(message: Message) -> Iterator[Item]:
@@ -97,7 +98,7 @@ def _answer(message: Message) -> Iterator[Item]:
 
 
 def _said(pieces: list[str]) -> Item:
-    item = {"role": "assistant", "content": "".join(pieces)}
+    item = {"type": "message", "role": "assistant", "content": "".join(pieces)}
     pieces.clear()
     return item
 

@@ -50,7 +50,7 @@ def test_a_question_is_an_item_and_instructions_stand_beside_it() -> None:
     assert request.body == {
         "model": "m",
         "instructions": "Be brief.",
-        "input": [{"role": "user", "content": "why?"}],
+        "input": [{"type": "message", "role": "user", "content": "why?"}],
     }
 
 
@@ -72,7 +72,7 @@ def test_everything_that_a_request_can_say() -> None:
     assert as_published(WIRE, body) == body
     assert body == {
         "model": "m",
-        "input": [{"role": "user", "content": "why?"}],
+        "input": [{"type": "message", "role": "user", "content": "why?"}],
         "tools": [
             {
                 "type": "function",
@@ -103,10 +103,10 @@ def test_everything_that_a_request_can_say() -> None:
 def test_a_conversation_is_a_list_of_items_in_their_order() -> None:
     parts: list[Content] = [TextContent(text="Let me "), TextContent(text="look."), CALL, TEXT]
     assert input_of(said(*parts, result=result_of("3"))) == [
-        {"role": "user", "content": "why?"},
-        {"role": "assistant", "content": "Let me look."},
+        {"type": "message", "role": "user", "content": "why?"},
+        {"type": "message", "role": "assistant", "content": "Let me look."},
         {"type": "function_call", "call_id": "call_1", "name": "weather", "arguments": '{"city":"Oslo"}'},
-        {"role": "assistant", "content": "Yes."},
+        {"type": "message", "role": "assistant", "content": "Yes."},
         {"type": "function_call_output", "call_id": "call_1", "output": "3"},
     ]
 
@@ -157,7 +157,7 @@ def test_encrypted_reasoning_goes_back_with_its_summary_and_is_asked_for_again()
     assert body["input"][1:4] == [
         {"type": "reasoning", "summary": summary, "encrypted_content": "e1"},
         {"type": "reasoning", "summary": [], "encrypted_content": "e2"},
-        {"role": "assistant", "content": "Yes."},
+        {"type": "message", "role": "assistant", "content": "Yes."},
     ]
     assert {name: body[name] for name in STATELESS} == STATELESS
 
@@ -167,13 +167,13 @@ def test_reasoning_in_plain_text_goes_back_as_text() -> None:
     content = [{"type": "reasoning_text", "text": "hm"}, {"type": "reasoning_text", "text": "so"}]
     assert body["input"][1:3] == [
         {"type": "reasoning", "summary": [], "content": content},
-        {"role": "assistant", "content": "Yes."},
+        {"type": "message", "role": "assistant", "content": "Yes."},
     ]
     assert not STATELESS.keys() & body.keys()
     assert body_of(WIRE, said(ReasoningContent(text="hm")))["input"][1]["content"] == content[:1]
     assert body_of(WIRE, said(ReasoningContent()))["input"] == [
-        {"role": "user", "content": "why?"},
-        {"role": "user", "content": "and?"},
+        {"type": "message", "role": "user", "content": "why?"},
+        {"type": "message", "role": "user", "content": "and?"},
     ]
 
 
@@ -201,7 +201,11 @@ def test_instructions_that_come_later_or_hold_more_than_text_are_items() -> None
     native = NativeContent(data={"type": "input_file", "file_id": "f"})
     body = written(WIRE, ModelRequest(messages=[Message.system([TEXT, native]), Message.user("c")])).body
     assert "instructions" not in body
-    assert body["input"][0] == {"role": "system", "content": [{"type": "input_text", "text": "Yes."}, native.data]}
+    assert body["input"][0] == {
+        "type": "message",
+        "role": "system",
+        "content": [{"type": "input_text", "text": "Yes."}, native.data],
+    }
 
 
 def test_native_parts_are_sent_as_they_are() -> None:
@@ -212,7 +216,7 @@ def test_native_parts_are_sent_as_they_are() -> None:
         native_tools=[{"type": "web_search"}],
     )
     body = written(WIRE, request).body
-    assert body["input"] == [{"role": "user", "content": [part.data]}, item.data, item.data]
+    assert body["input"] == [{"type": "message", "role": "user", "content": [part.data]}, item.data, item.data]
     assert body["tools"] == [{"type": "web_search"}]
 
 
