@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from inspect import Parameter
 from typing import Any, Final, get_type_hints
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
 from rxstream.tools.context import ToolContext, ToolError
@@ -43,7 +43,7 @@ class Parameters:
         TypeError: a parameter has no name that JSON could use, or an annotation that nothing is known of.
     """
 
-    __slots__ = ("_adapter", "_names", "_required", "_takes_more", "context_name", "json_schema")
+    __slots__ = ("_adapter", "_names", "_required", "context_name", "json_schema")
 
     def __init__(self, function: Callable[..., Any]) -> None:
         hints = _hints(function)
@@ -53,11 +53,13 @@ class Parameters:
         kept = [_named(one, hints) for one in signature.parameters.values() if one.name != self.context_name]
         self._names = tuple(one.name for one in kept if one.kind is Parameter.KEYWORD_ONLY)
         self._required = tuple(one.name for one in kept if one.default is Parameter.empty and one.name in self._names)
-        self._takes_more = len(kept) > len(self._names)
         keeper: Any = _keeper(kept)  # pydantic takes a function, and its types know only types
-        self._adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(keeper)
-        self.json_schema = self._adapter.json_schema(schema_generator=_PlainSchema)
-        """The JSON Schema of the arguments: an object."""
+        try:
+            self._adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(keeper)
+            self.json_schema = self._adapter.json_schema(schema_generator=_PlainSchema)
+            """The JSON Schema of the arguments: an object."""
+        except PydanticUserError as error:
+            raise TypeError(f"a parameter of {function!r} has no form in JSON: {error.message}") from error
 
     def read(self, arguments: str) -> dict[str, Any]:
         """The arguments of a call, from their JSON; nothing stands for no arguments.
