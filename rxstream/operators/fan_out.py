@@ -16,12 +16,11 @@ from rxstream.operators.hub import Hub
 __all__ = ("fan_out",)
 
 T = TypeVar("T")
-OutT = TypeVar("OutT")
 
 
 def fan_out(
-    *branches: Callable[[Observable[T]], Observable[OutT]], limits: Limits | None = None
-) -> Callable[[Observable[T]], tuple[Observable[OutT], ...]]:
+    *branches: Callable[[Observable[Any]], Observable[Any]], limits: Limits | None = None
+) -> Callable[[Observable[Any]], tuple[Observable[Any], ...]]:
     """One stream for several consumers, each behind operators of its own.
 
         left, right = events.pipe(ops.fan_out(ops.bounded_buffer(), ops.bounded_buffer(overflow=drop_oldest())))
@@ -58,7 +57,7 @@ def fan_out(
         if not callable(branch):
             raise TypeError(f"branch {number} of fan_out must be an operator, not {type(branch).__name__}")
 
-    def operator(source: Observable[T]) -> tuple[Observable[OutT], ...]:
+    def operator(source: Observable[Any]) -> tuple[Observable[Any], ...]:
         hub = Hub(source, len(branches), limits)
         return tuple(branch(_once(source, hub, number)) for number, branch in enumerate(branches))
 
