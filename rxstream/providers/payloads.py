@@ -65,7 +65,7 @@ def read_object(payload: Payload, max_depth: int) -> JsonObject:
 
 
 def read_loosely(payload: Payload) -> JsonValue:
-    """What a payload holds that means the same whatever it is, as a frame named `error` does: its JSON, else its text."""
+    """What a payload holds that means the same whatever it is, as a frame named `error`: its JSON, else its text."""
     text = payload_text(payload)
     try:
         value: JsonValue = from_json(text)
