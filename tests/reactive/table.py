@@ -1,4 +1,4 @@
-"""What the promises are run over: every operator of ours with a stream that it can read, every source, every consumer."""
+"""What the promises are run over: every operator of ours, with a stream that it can read."""
 
 from __future__ import annotations
 

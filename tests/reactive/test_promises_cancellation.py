@@ -77,7 +77,12 @@ def test_dispose_is_heard_from_another_thread() -> None:
     async def main() -> str:
         sink = Sink()
         subscription = rxs.subscribe(from_iterable([event(0)]), sink)
-        thread = threading.Thread(target=lambda: (sink.began.wait(), subscription.dispose_threadsafe()))
+
+        def stop() -> None:
+            sink.began.wait()
+            subscription.dispose_threadsafe()
+
+        thread = threading.Thread(target=stop)
         thread.start()
         await subscription.closed()
         thread.join()

@@ -219,7 +219,7 @@ def test_a_pull_with_nothing_there_parks_and_does_not_poll(row: Row) -> None:
                 calls += 1
                 return call_soon(*args, **options)
 
-            loop.call_soon = count  # type: ignore[method-assign]
+            loop.call_soon = count  # type: ignore[assignment, method-assign]
             await asyncio.sleep(3600)
             loop.call_soon = call_soon  # type: ignore[method-assign]
             stream.dispose()

@@ -77,7 +77,7 @@ def test_every_branch_sees_the_same_from_where_it_joined(source: MakeSource, sha
 
     async def main() -> list[str]:
         left, right = share(source(map(event, range(FEW)), []), 2)
-        return await asyncio.gather(read(left, 0.1), read(right, 1.0))
+        return list(await asyncio.gather(read(left, 0.1), read(right, 1.0)))
 
     assert run_virtual(main()) == [whole(FEW)] * 2
 
