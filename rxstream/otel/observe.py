@@ -58,11 +58,11 @@ def observe(
     client nest in it. Items go down in the subscriber's context, where the parent is current; a synchronous source
     runs there too.
 
-    A *chunk*, for the two times of chunks, is what came at once with a piece of the answer in it: all events of one
-    chunk of bytes where `parse` stands directly above, else one event. What a start or a ping brings is none. The time
-    between two counts only while somebody asks for more; `rxstream.paused_seconds` says how long nobody did. By default
-    one answer gives one measurement of it, its mean: to record one value costs the SDK several microseconds, more than
-    all else that is done for an event here.
+    A *chunk*, for the two times of chunks, is what came at once with a piece of the answer in it: all that `parse`
+    hands over of one chunk of bytes where it stands directly above, else one event. What a start or a ping brings is
+    none. The time between two counts only while somebody asks for more; `rxstream.paused_seconds` says how long nobody
+    did. By default one answer gives one measurement of it, its mean: to record a value costs the SDK several
+    microseconds, more than all else that is done for an event here.
 
     Args:
         operation: `gen_ai.operation.name`.
@@ -179,11 +179,18 @@ class _Observation(Stage[Event, Event]):
         self._on_next(event)
 
     def take_from(self, items: Iterator[Event]) -> None:
-        link = self._link
-        if link is None:
-            super().take_from(items)
+        noted, link = self._noted(items), self._link
+        if link is not None:
+            link(noted)
             return
-        link(self._noted(items))
+        demand = self._demand
+        for event in noted:
+            if event.__class__ is Cancelled:
+                self._cancel(event)
+            else:
+                self._on_next(event)
+            if not demand.is_open or self.stopped:
+                return
 
     def _noted(self, items: Iterator[Any]) -> Iterator[Event]:
         """The items, looked at as they are taken. They are of one chunk: its time is that of its first piece."""
