@@ -27,6 +27,7 @@ SENTENCES = {
     "invalid_call": "a call was closed with arguments that are not whole",
     "late_arguments": "arguments came after their call was closed",
     "unfinished_call": "a call was never closed",
+    "unfinished_message": "a message began behind one that had content and no finish",
     "unfinished_text": "a text ends inside a character",
     "unknown_call": "a call is referred to that never started",
     "unknown_part": "a part is annotated that does not exist",
@@ -78,7 +79,7 @@ def references_exist(state: State, outcome: Outcome) -> Findings:
 
 def nothing_is_unfinished(state: State, outcome: Outcome) -> Findings:
     """2: no buffer of text or arguments is left unfinished by an answer that says it is complete."""
-    yield from _noticed(state, "late_arguments")
+    yield from _noticed(state, "late_arguments", "unfinished_message")
     if outcome != "completed":
         return
     for call in state.calls:

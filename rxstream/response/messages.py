@@ -18,20 +18,25 @@ USAGE_FIELDS = tuple(field.name for field in fields(Usage))
 
 
 def on_start(state: State, event: ResponseStart) -> None:
-    message = _next_message(state) if _begins_another(state.message, event) else state.message
+    message = _next_message(state) if _begins_another(state, event) else state.message
     message.is_started = True
     message.response_id = event.response_id or message.response_id
     message.model = event.model or message.model
     message.provider = event.provider or message.provider
 
 
-def _begins_another(message: MessageState, event: ResponseStart) -> bool:
-    """Whether a start is not just a repetition, which proxies send with the same id."""
-    if message.has_finish:
-        return True
-    return message.is_started and bool(
-        message.response_id and event.response_id and message.response_id != event.response_id
-    )
+def _begins_another(state: State, event: ResponseStart) -> bool:
+    """Whether a start is not just a repetition, which proxies send with the same id; without ids, only before content."""
+    message = state.message
+    if message.has_finish or not message.is_started:
+        return message.has_finish
+    if message.response_id and event.response_id:
+        return message.response_id != event.response_id
+    return not message.response_id and not event.response_id and _has_content(state)
+
+
+def _has_content(state: State) -> bool:
+    return len(state.entries) > state.message.first_entry
 
 
 def _next_message(state: State) -> MessageState:
@@ -40,6 +45,8 @@ def _next_message(state: State) -> MessageState:
         state.notice(code, choice)
     if last.has_finish:
         state.finished = last
+    elif _has_content(state):  # an attempt that failed, and the next one behind it: what came first is half an answer
+        state.notice("unfinished_message", state.first_choice)
     state.parts.clear()
     state.calls_by_part.clear()
     state.ended.clear()

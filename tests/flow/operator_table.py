@@ -285,7 +285,12 @@ ROWS = (
         _shared(lambda: rx_ops.replay(buffer_size=5)),
         note="A late subscriber is sent all that is kept, unasked; without `buffer_size` that has no bound.",
     ),
-    Row("retry", TRANSPARENT, rx_ops.retry(2)),
+    Row(
+        "retry",
+        TRANSPARENT,
+        rx_ops.retry(2),
+        note="What came before the failure comes again; `ops.retry_before_output` retries only while nothing came.",
+    ),
     Row("sample", DROPS, rx_ops.sample(1.0)),
     Row("scan", TRANSPARENT, rx_ops.scan(lambda total, n: total + n)),
     Row(

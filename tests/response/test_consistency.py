@@ -13,6 +13,7 @@ from rxstream.events import (
     FinishReason,
     ReasoningDelta,
     ResponseFinal,
+    ResponseStart,
     ServerToolCall,
     ServerToolResult,
     ToolCall,
@@ -38,6 +39,9 @@ def test_there_are_six() -> None:
     "events",
     [
         [*text("a"), STOP],
+        [start("r1"), start("r2"), *text("a"), STOP],
+        [ResponseStart(), ResponseStart(), *text("a"), STOP],
+        [start("r1"), *text("a"), start("r1"), *text("b"), STOP],
         [*call("c1", "f", '{"a":', "1}"), CALLS],
         [*call("c1", "f"), CALLS],
         [ToolCall("c1", "f", "null"), CALLS],
@@ -92,6 +96,8 @@ def test_what_a_wire_may_do_passes(events: list[Event]) -> None:
         ([ToolCall("c1", "f", '{"a'), CALLS], "invalid_call"),
         ([*call("c1", "f", "{}"), ToolCallDelta("c1", "{}"), CALLS], "late_arguments"),
         ([*text("a\ud83d"), STOP], "unfinished_text"),
+        ([start("r1"), *text("a"), start("r2"), *text("a", part_id="p2"), STOP], "unfinished_message"),
+        ([ResponseStart(), *text("a"), ResponseStart(), *text("a", part_id="p2"), STOP], "unfinished_message"),
         # 3: the terminal is unique
         ([*text("a"), STOP, STOP], "duplicate_finish"),
         ([*text("a"), STOP, Finish("length", "length")], "duplicate_finish"),
