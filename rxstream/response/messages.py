@@ -26,7 +26,7 @@ def on_start(state: State, event: ResponseStart) -> None:
 
 
 def _begins_another(state: State, event: ResponseStart) -> bool:
-    """Whether a start is not just a repetition, which proxies send with the same id; without ids, only before content."""
+    """Whether a start is no mere repetition, which proxies send with the same id; without ids, one before content."""
     message = state.message
     if message.has_finish or not message.is_started:
         return message.has_finish
