@@ -41,7 +41,10 @@ class Cancellation:
         self._event: Cancelled | None = None
         self._callbacks: dict[int, Callback] = {}
         self._timer: asyncio.TimerHandle | None = None
-        self._release = [parent.add_callback(self._follow) for parent in parents]
+        self._release: list[Callable[[], None]] = []
+        for parent in parents:
+            if not self.is_cancelled:  # by a parent that was cancelled before
+                self._release.append(parent.add_callback(self._follow))
         if after_seconds is not None and not self.is_cancelled:
             self._timer = asyncio.get_running_loop().call_later(after_seconds, self.cancel, "deadline")
 

@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from reactivex import Observable, abc
 from reactivex.disposable import Disposable
@@ -14,7 +14,7 @@ from reactivex.disposable import Disposable
 from rxstream.cancellation import Cancellation
 from rxstream.diagnostics import Diagnostics
 from rxstream.errors import LimitError
-from rxstream.events import CancelCause, Cancelled, Event, Finish, ResponseStart, ToolCall, ToolResult
+from rxstream.events import Cancelled, Event, Finish, ResponseStart, ToolCall, ToolResult
 from rxstream.flow.demand import Demand
 from rxstream.flow.scheduler import Cancellable, FlowScheduler
 from rxstream.flow.stage import Stage, connect, stage_operator
@@ -25,6 +25,10 @@ from rxstream.operators.tool_run import DescribeError, ToolRun
 from rxstream.tools.function_tool import FunctionTool, as_tools
 
 __all__ = ("run_tools",)
+
+FAILED: Final = Cancelled("operator", "the stream failed")
+DISPOSED: Final = Cancelled("user_stop", "the stream was disposed")
+"""What tools hear where nobody said why they are to end."""
 
 
 def run_tools(
@@ -230,7 +234,7 @@ class _Runner(Stage[Event, Event]):
             is_new = self._ledger.admit(call)
         except LimitError as error:
             self.end_with(error)
-            self._abandon("operator", "the stream failed")
+            self._abandon(FAILED, FAILED.message)
             return (call, *self._ready())
         if is_new:
             run = ToolRun(call, self._ledger.key(call), self._plan.tools.get(call.name))
@@ -252,7 +256,7 @@ class _Runner(Stage[Event, Event]):
 
     def finish(self, error: Exception | None) -> Iterable[Event]:
         if error is not None:
-            self._abandon("operator", "the stream failed")
+            self._abandon(FAILED, FAILED.message)
         return list(self._ready())
 
     # Calls -----------------------------------------------------------------------------------------------------------
@@ -274,7 +278,7 @@ class _Runner(Stage[Event, Event]):
         seconds = plan.seconds_for(run.tool)
         deadline = None if seconds is None else loop.time() + seconds
         timer = None if seconds is None else loop.call_later(seconds, self._demand.turn, self._on_timeout, run, seconds)
-        run.open(plan.cancellation, timer)
+        run.open(timer)
         answer = run.answer(deadline, loop.time, plan.describe_error, partial(scope.keep_detail, own=self._diagnostics))
         run.task = task = loop.create_task(answer, context=scope.context.copy())
         self._runs[task] = run
@@ -295,7 +299,8 @@ class _Runner(Stage[Event, Event]):
 
     def _on_timeout(self, run: ToolRun, seconds: float) -> None:
         if run.result is None and run.task is not None and not run.task.done():
-            run.interrupt("deadline", f"it took longer than {seconds:g} s")
+            why = f"it took longer than {seconds:g} s"
+            run.interrupt(Cancelled("deadline", why), why)
             self._flush()
 
     # Results ---------------------------------------------------------------------------------------------------------
@@ -334,22 +339,23 @@ class _Runner(Stage[Event, Event]):
 
     # The end ---------------------------------------------------------------------------------------------------------
 
-    def _abandon(self, cause: CancelCause, why: str) -> None:
-        """Nobody waits for results any more: every call has one from now on."""
+    def _abandon(self, event: Cancelled, why: str | None = None) -> None:
+        """Nobody waits for results any more: every call has one from now on, and no tool begins."""
         self._waiting.clear()
         self._unsent.clear()
         for run in (*self._calls, *self._runs.values()):
-            run.interrupt(cause, why)
+            run.interrupt(event, why or f"the stream was cancelled ({event.cause})")
 
     def _on_cancellation(self, event: Cancelled) -> None:
         self._let_upstream_go()
+        self._abandon(event)
         self._demand.interrupt(partial(self._cancel, event))
 
     def _cancel(self, event: Any) -> None:
         """Tools are cancelled; what is known of them goes first, as far as anybody asks; then `Cancelled`."""
         if self.stopped:
             return
-        self._abandon(event.cause, f"the stream was cancelled ({event.cause})")
+        self._abandon(event)
         if not (self._parked or self._emitting):
             try:
                 self._tell_unfinished()
@@ -366,7 +372,7 @@ class _Runner(Stage[Event, Event]):
 
     def release(self) -> None:
         self._flow.scope.discarded += sum(run.is_answered for run in self._calls)
-        self._abandon("user_stop", "the stream was disposed")
+        self._abandon(DISPOSED, DISPOSED.message)
         self._calls.clear()
         if self._leave is not None:
             self._leave()

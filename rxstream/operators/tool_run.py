@@ -12,7 +12,7 @@ from pydantic_core import to_jsonable_python
 from rxstream.cancellation import Cancellation
 from rxstream.diagnostics import redact_secrets
 from rxstream.errors import StreamError
-from rxstream.events import CancelCause, ToolCall, ToolOutcome, ToolResult
+from rxstream.events import Cancelled, ToolCall, ToolOutcome, ToolResult
 from rxstream.flow.scheduler import Cancellable
 from rxstream.flow.scope import report_exception
 from rxstream.tools.context import ToolContext, ToolError
@@ -54,14 +54,9 @@ class ToolRun:
 
     # Running ---------------------------------------------------------------------------------------------------------
 
-    def open(self, parent: Cancellation | None, timer: Cancellable | None) -> None:
-        """It is about to run.
-
-        Args:
-            parent: what cancels the stream.
-            timer: what ends it when its time is over.
-        """
-        self._cancellation = Cancellation() if parent is None else Cancellation(parent)
+    def open(self, timer: Cancellable | None) -> None:
+        """It is about to run; `timer` ends it when its time is over."""
+        self._cancellation = Cancellation()
         self._timer = timer
 
     async def answer(
@@ -116,8 +111,13 @@ class ToolRun:
 
     # Not finishing ---------------------------------------------------------------------------------------------------
 
-    def interrupt(self, cause: CancelCause, why: str) -> None:
-        """End it before its end: the result says what is known, then the tool is told and its task cancelled."""
+    def interrupt(self, event: Cancelled, why: str) -> None:
+        """End it before its end: the result says what is known, then the tool is told and its task cancelled.
+
+        Args:
+            event: what its own cancellation says.
+            why: the same for the model.
+        """
         if self.result is None:
             self.result = self._unfinished(why)
         self.close()
@@ -128,7 +128,7 @@ class ToolRun:
             return
         self._was_interrupted = True  # once: a tool that cleans up is let do so
         try:
-            cancellation.cancel(cause, why)
+            cancellation.cancel(event.cause, event.message)
         except Exception as error:
             report_exception("a callback of a tool's cancellation failed", error)
         task.cancel()
@@ -153,9 +153,7 @@ class ToolRun:
         return ToolResult(self.call.call_id, self.call.name, output, outcome)
 
     def close(self) -> None:
-        """It has its result, or needs none: its timer and its place at the parent's are given up."""
+        """It has its result, or needs none: its timer is given up."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._cancellation is not None:
-            self._cancellation.close()
