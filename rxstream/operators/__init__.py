@@ -16,6 +16,7 @@ from rxstream.operators.first_event_timeout import first_event_timeout
 from rxstream.operators.frame import frame, frame_eventstream, frame_json_array, frame_ndjson, frame_sse
 from rxstream.operators.idle_timeout import idle_timeout
 from rxstream.operators.parse import parse
+from rxstream.operators.partial_objects import PartialObject, partial_objects
 from rxstream.operators.project import project
 from rxstream.operators.redact import redact
 from rxstream.operators.require_terminal import require_terminal
@@ -27,6 +28,7 @@ from rxstream.operators.to_response import snapshots, to_response
 __all__ = (
     "Attempt",
     "BufferStats",
+    "PartialObject",
     "batch_text",
     "bounded_buffer",
     "cancel_on",
@@ -43,6 +45,7 @@ __all__ = (
     "idle_timeout",
     "overflow",
     "parse",
+    "partial_objects",
     "project",
     "redact",
     "require_terminal",
