@@ -188,8 +188,8 @@ def test_a_cancellation_ends_tools_and_nothing_follows(where: str, is_over: bool
         return await watch(source.pipe(*stages[where]))
 
     seen = run_virtual(main())
-    assert seen.items[-1] == (3, Cancelled("client_disconnect"))
-    assert seen.ended_at == 3
+    when, last = seen.items[-1]
+    assert (when, seen.ended_at, last) == (3, 3, Cancelled("client_disconnect"))
     assert (work.cancelled, work.ended, stop.callbacks) == (["1"], ["2"], 0)
     cause = work.contexts["1"].cancellation.cause
     assert cause == ("user_stop" if where == "below" else "client_disconnect")
