@@ -106,6 +106,11 @@ class Demand:
 
         return unwatch
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether the boundary does not ask, as watchers know it: a hold is too short to be a pause."""
+        return not self._told
+
     def _apply(self) -> None:
         is_ready = self._wanted and not self._interrupts
         self.is_open = is_ready and not self._holds

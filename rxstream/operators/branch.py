@@ -128,12 +128,16 @@ class Branch(Generic[T]):
 
     def push(self, item: T) -> None:
         """Send `item`, or keep it until it can be sent. Never raises: what the observer raises ends this branch."""
+        if self._is_queue:
+            try:
+                self._on_next(item)
+            except Exception as error:
+                self._fail(error)
+            return
         if self.stopped or self._end is not None:
             return
         demand = self._demand
-        if self._is_queue:
-            self._send(item)
-        elif type(item) is Cancelled:
+        if type(item) is Cancelled:
             self._cancel(item)
         elif demand.in_turn and not self._may_send:
             self._keep(item)  # this branch is in the middle of its own signals
@@ -142,6 +146,8 @@ class Branch(Generic[T]):
             demand.turn(self._send_pending)
         elif demand.is_open or not self._hub.was_asked:
             demand.turn(self._send, item)
+            if self.is_ready and not demand.is_open:  # held, which no watcher is told: what is below sends in a moment
+                self._wait()
         else:
             self._keep(item)
 
@@ -149,9 +155,12 @@ class Branch(Generic[T]):
         try:
             self._on_next(item)
         except Exception as error:
-            observer = self._observer
-            self.dispose()
-            send_error(observer, error)
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        observer = self._observer
+        self.dispose()
+        send_error(observer, error)
 
     def _send_pending(self, *, is_asked: bool = False) -> None:
         """What waits, in order; without asking, where upstream cannot pause (rule 10)."""

@@ -165,7 +165,7 @@ class OpenClock(Clock[T]):
         counts: which items end a silence; None is every one.
     """
 
-    __slots__ = ("_counts", "_is_passing", "_shut", "_turns_left", "_unwatch")
+    __slots__ = ("_counts", "_is_passing", "_is_paused", "_shut", "_turns_left", "_unwatch")
 
     def __init__(
         self,
@@ -178,13 +178,14 @@ class OpenClock(Clock[T]):
         super().__init__(observer, flow, name, seconds)
         self._counts = counts
         self._shut = 0.0  # while the gate is closed: how long the silence had been before
-        self._is_passing = False
+        self._is_passing = self._is_paused = False
         self._turns_left = LAST_TURNS
         self._unwatch: Callable[[], None] | None = None
 
     def start(self) -> None:
         self._unwatch = self._demand.watch(self._on_gate)
-        if self._demand.is_open:
+        self._is_paused = self._demand.is_paused
+        if not self._is_paused:
             self.set_timer(self._seconds)
 
     # Items -----------------------------------------------------------------------------------------------------------
@@ -196,16 +197,16 @@ class OpenClock(Clock[T]):
         self._is_passing = True
         self._on_next(item)
         self._is_passing = False
-        if self._demand.is_open:
-            self._since = self._now()
-        else:
+        if self._is_paused:
             self._shut = 0.0
+        else:
+            self._since = self._now()
 
     def begin_silence(self) -> None:
-        if self._demand.is_open:
-            self._since = self._now()
-        else:
+        if self._is_paused:
             self._shut = 0.0
+        else:
+            self._since = self._now()
 
     def pass_counted(self, item: T) -> bool:
         """Pass an item on, where `counts` was given. Returns whether it counts."""
@@ -231,6 +232,7 @@ class OpenClock(Clock[T]):
     def _on_gate(self, is_open: bool) -> None:
         if self._unwatch is None:  # another listener has just ended this one
             return
+        self._is_paused = not is_open
         if not is_open:
             if not self._is_passing:  # else what is being passed on ends the silence
                 self._shut = self._now() - self._since
@@ -241,7 +243,7 @@ class OpenClock(Clock[T]):
 
     def on_time(self) -> None:
         self._timer = None
-        if not self._demand.is_open:
+        if self._is_paused:
             return  # the gate sets it again
         left = self._seconds - self.silence()
         if left > RESOLUTION_SECONDS:

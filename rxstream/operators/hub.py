@@ -9,6 +9,7 @@ buffer drops never closes its gate, so it slows nobody. An item goes to all bran
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 from reactivex import Observable, abc
@@ -164,7 +165,25 @@ class Hub(Generic[T]):
                 self._send_late()
         finally:
             self._is_sending = False
-        if self.is_over:
+        self._settle()
+
+    def take_from(self, items: Iterator[T]) -> None:
+        """`on_next` for as many of `items` as every branch has asked for; the stage above is linked."""
+        up = self._up
+        self.was_asked = self._is_sending = True
+        try:
+            for item in items:
+                for branch in self._branches:
+                    branch.push(item)
+                if not up.is_open or self._end is not None:
+                    break
+        finally:
+            self._is_sending = False
+        self._settle()
+
+    def _settle(self) -> None:
+        """All have what was to be sent: tell the end that came meanwhile, or ask for more."""
+        if self._end is not None:
             self._tell_end()
         elif not self._unready and not self._up.is_open:
             self._up.open()

@@ -172,8 +172,12 @@ class _Retry(Stage[Event, Event]):
             self._may_retry = kind in _LIFECYCLE
         if self._parked or self._emitting:
             self._emit(iter((item,)))
-        else:
+            return
+        try:
             self._on_next(item)
+        except BaseException:
+            self._broken = True
+            raise
 
     def take_from(self, items: Iterator[Event]) -> None:
         if self._link is None or self._may_retry or self._parked or self._emitting:
@@ -196,7 +200,7 @@ class _Retry(Stage[Event, Event]):
             self._prepare(attempt)
 
     def _decide(self, error: Exception) -> Attempt | None:
-        if not self._may_retry:
+        if not self._may_retry or self._broken:
             return None
         attempt = self._plan.next_attempt(self._number, error, self._flow.monotonic() - self._began)
         if attempt is not None and self._on_attempt is not None:

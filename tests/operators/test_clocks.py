@@ -21,7 +21,7 @@ from rxstream.events import CONTENT_EVENTS, Cancelled, Event, ResponseStart, Tex
 from rxstream.testing import Pause, Repeat, Reply, ScriptedProvider, Send, Stall, run_virtual, settle
 from rxstream.testing.leaks import leftovers
 from tests.flow.kit import Boundary, expand
-from tests.operators.timed import FOR_EVER, at, watch
+from tests.operators.timed import FOR_EVER, at, now, watch
 
 Make = Callable[[float], Callable[[Observable[Any]], Observable[Any]]]
 
@@ -178,6 +178,23 @@ def test_silence_goes_on_where_it_stood_when_the_gate_closed() -> None:
         await settle(20)
         assert isinstance(boundary.error, StreamTimeoutError)
         assert not subject.observers
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("make", [ops.first_event_timeout, ops.idle_timeout])
+def test_a_gate_that_is_held_for_a_turn_is_no_pause(make: Make) -> None:
+    """What Rx is about to send from an inner stream holds the gate, and no watcher is told."""
+
+    async def main() -> None:
+        items = at((1.0, "a"), (2.5, "b"), (4.0, "c"), then=FOR_EVER)
+        doubled = rx_ops.flat_map(lambda item: rx.of(item, item))
+        seen = await watch(rxs.from_aiter(items).pipe(ops.idle_timeout(2), doubled, ops.bounded_buffer()))
+        assert (len(seen.items), seen.ended_at) == (6, 6.0)
+        held = rx.merge(rxs.from_iterable("x"), rxs.from_aiter(at(then=FOR_EVER)).pipe(make(2)))
+        began = now()
+        seen = await watch(held.pipe(ops.bounded_buffer()))
+        assert (len(seen.items), seen.ended_at) == (1, began + 2)
 
     run_virtual(main())
 

@@ -7,6 +7,7 @@ import contextvars
 import gc
 import weakref
 from collections.abc import AsyncIterator, Callable
+from itertools import count
 from typing import Any
 
 import httpx
@@ -50,6 +51,9 @@ BRANCHES: dict[str, Operator] = {
     "stage and buffer": rx.compose(times(3), ops.bounded_buffer(2)),
     "stock operator": rx_ops.map(lambda item: item),
 }
+every_way_down = pytest.mark.parametrize("above", [plain, expand(lambda item: [item])], ids=["pushed", "linked"])
+"""A stage directly above hands its items over in bursts."""
+
 every_branch = pytest.mark.parametrize("branch", BRANCHES.values(), ids=list(BRANCHES))
 
 
@@ -160,10 +164,10 @@ def test_a_branch_without_a_buffer_goes_in_lock_step_with_its_consumer() -> None
         async with rxs.iterate(left) as stream, rxs.iterate(right):
             await settle()
             assert read == []
-            for count in range(1, 20):
+            for number in range(1, 20):
                 await anext(stream)
                 await settle()
-                assert len(read) == count
+                assert len(read) == number
 
     run_virtual(main())
 
@@ -250,18 +254,33 @@ def test_branches_that_share_one_consumer_go_hand_in_hand() -> None:
     run_virtual(main())
 
 
+@every_way_down
 @every_source
-def test_branches_that_share_one_gate_look_at_it_before_each_item(make: Any) -> None:
+def test_branches_that_share_one_gate_look_at_it_before_each_item(make: Any, above: Operator) -> None:
     async def main() -> None:
-        boundary = Boundary(rx.merge(*make("abc", []).pipe(ops.fan_out(plain, plain))))
+        boundary = Boundary(rx.merge(*make("abc", []).pipe(above, ops.fan_out(plain, plain))))
         await asyncio.sleep(1)
-        for count, item in enumerate("aabbcc", start=1):
+        for number, item in enumerate("aabbcc", start=1):
             boundary.pull()
             await asyncio.sleep(1)
-            assert (len(boundary.items), boundary.items[-1]) == (count, item)
+            assert (len(boundary.items), boundary.items[-1]) == (number, item)
         boundary.pull()  # the source learns of its end when it reads again
         await asyncio.sleep(1)
         assert boundary.ends == ["completed"]
+
+    run_virtual(main())
+
+
+def test_a_branch_whose_operators_are_about_to_send_is_sent_no_second_item() -> None:
+    async def main() -> None:
+        read: list[int] = []
+        doubled = rx_ops.flat_map(lambda item: rx.of(item, item))
+        left, right = rxs.from_iterable(told(range(9), read)).pipe(ops.fan_out(doubled, ops.bounded_buffer(64)))
+        async with rxs.iterate(left) as stream, rxs.iterate(right):
+            for number in range(9):
+                assert [await anext(stream), await anext(stream)] == [number, number]
+                await settle()
+                assert len(read) == number + 1
 
     run_virtual(main())
 
@@ -444,6 +463,19 @@ def test_taking_a_few_leaves_the_rest_to_the_others() -> None:
     async def main() -> None:
         left, right = rxs.from_iterable(range(9)).pipe(ops.fan_out(rx_ops.take(2), ops.bounded_buffer(2)))
         assert await take_each((left, right)) == [[0, 1], list(range(9))]
+
+    run_virtual(main())
+
+
+def test_a_burst_without_an_end_ends_with_its_last_branch() -> None:
+    async def main() -> None:
+        endless = rxs.from_iterable("a").pipe(expand(lambda _: count()))
+        left, right = endless.pipe(ops.fan_out(rx_ops.take(2), rx_ops.take(3)))
+        got: list[int] = []
+        left.subscribe(got.append)
+        right.subscribe(got.append)
+        await settle()
+        assert got == [0, 0, 1, 1, 2]
 
     run_virtual(main())
 

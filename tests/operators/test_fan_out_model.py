@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from math import ceil
 from typing import Any
 
 from hypothesis import settings
@@ -17,6 +18,7 @@ from rxstream import operators as ops
 from rxstream.events import TextDelta
 from rxstream.operators import overflow
 from rxstream.testing import settle
+from tests.flow.kit import expand
 from tests.operators.fan_out_model import BranchModel, FanOutModel
 
 POLICIES: dict[str, Any] = {
@@ -34,6 +36,10 @@ BRANCHES = st.builds(
 )
 
 INDEX = st.integers(0, 3)
+
+
+def batched(numbers: range, size: int) -> Iterator[range]:
+    return (numbers[start : start + size] for start in range(0, len(numbers), size))
 
 
 class Consumer:
@@ -89,8 +95,14 @@ class FanOutMachine(RuleBasedStateMachine):
         self.reads = 0
         self.is_closed = False
 
-    @initialize(branches=st.lists(BRANCHES, min_size=1, max_size=4), length=st.integers(0, 30), fails=st.booleans())
-    def begin(self, branches: list[BranchModel], length: int, fails: bool) -> None:
+    @initialize(
+        branches=st.lists(BRANCHES, min_size=1, max_size=4),
+        length=st.integers(0, 30),
+        burst=st.integers(1, 4),
+        fails=st.booleans(),
+    )
+    def begin(self, branches: list[BranchModel], length: int, burst: int, fails: bool) -> None:
+        self.burst = burst
         self.failure = ValueError("the source failed") if fails else None
         self.model = FanOutModel(branches, length)
         self.consumers = [Consumer(branch) for branch in branches]
@@ -98,18 +110,18 @@ class FanOutMachine(RuleBasedStateMachine):
         self.model.run()
 
     async def _open(self) -> None:
-        source = rxs.from_iterable(self._numbers())
+        source = rxs.from_iterable(self._bursts()).pipe(expand(lambda burst: burst))
         operators = [consumer.operator for consumer in self.consumers]
         for consumer, events in zip(self.consumers, source.pipe(ops.fan_out(*operators)), strict=True):
             assert self.reads == 0
             consumer.open(events)
         await settle()
 
-    def _numbers(self) -> Iterator[TextDelta]:
+    def _bursts(self) -> Iterator[list[TextDelta]]:
         try:
-            for number in range(self.model.length):
+            for burst in batched(range(self.model.length), self.burst):
                 self.reads += 1
-                yield TextDelta(str(number))
+                yield [TextDelta(str(number)) for number in burst]
             self.reads += 1
             if self.failure is not None:
                 raise self.failure
@@ -164,7 +176,8 @@ class FanOutMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_source_is_read_so_far_and_no_further(self) -> None:
-        assert self.reads == self.model.sent
+        sent, length = self.model.sent, self.model.length
+        assert self.reads == ceil(min(sent, length) / self.burst) + (sent > length)
 
     @invariant()
     def the_last_one_out_closes_the_source(self) -> None:

@@ -527,6 +527,24 @@ def test_what_the_consumer_raises_at_an_announcement_ends_the_stream() -> None:
     run_virtual(main())
 
 
+def test_what_the_consumer_raises_is_no_failure_of_the_source() -> None:
+    async def main() -> None:
+        attempts = Attempts([ResponseStart(), TextDelta("a")], [TextDelta("b")])
+        errors: list[Exception] = []
+        seen: list[Any] = []
+
+        def fail(item: Any) -> None:
+            seen.append(item)
+            raise TransportError("a request of the consumer's own")
+
+        attempts.events.pipe(ops.retry_before_output()).subscribe(fail, errors.append)
+        await asyncio.sleep(100)
+        assert [str(error) for error in errors] == ["a request of the consumer's own"]
+        assert (seen, len(attempts.began_at)) == ([ResponseStart()], 1)
+
+    run_virtual(main())
+
+
 @pytest.mark.parametrize("fails", [1, 2])
 def test_a_source_that_fails_inside_its_subscribe_is_tried_again_too(fails: int) -> None:
     class Refusing(Observable[Any]):
