@@ -232,7 +232,9 @@ def test_a_dispose_in_the_middle_ends_the_span_and_its_source() -> None:
     assert len(telemetry.spans) == 1
 
 
-@pytest.mark.parametrize("below", [rx_ops.take(1), ops.bounded_buffer(), ops.to_response()], ids=str)
+@pytest.mark.parametrize(
+    "below", [rx_ops.take(1), ops.bounded_buffer(), ops.to_response()], ids=["take", "buffer", "response"]
+)
 def test_whatever_stands_below_a_span_ends_once(below: Any) -> None:
     telemetry = Telemetry()
 
