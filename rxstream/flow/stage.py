@@ -43,6 +43,7 @@ class Stage(Generic[InT, OutT]):
         "_end",
         "_flow",
         "_held",
+        "_is_due",
         "_late",
         "_link",
         "_observer",
@@ -65,6 +66,7 @@ class Stage(Generic[InT, OutT]):
         self._held: OutT = _NOTHING
         self._rest: Iterator[OutT] = _EMPTY
         self._parked = False
+        self._is_due = False  # `due` has something to say, after what is parked
         self._emitting = False
         self._broken = False  # an item raised below: it gets no other, only the error
         self._late: list[OutT] = []  # bounded: max_unapplied_events, in _keep_late
@@ -100,13 +102,14 @@ class Stage(Generic[InT, OutT]):
         if type(item) is Cancelled:
             self._cancel(item)
             return
+        due = self._take_due() if self._is_due else ()  # first, for `expand` may send the same before its own
         try:
             items = self.expand(item)
         except Exception as error:
             self._end, items = error, ()
         if self._end is not None:
             self._let_upstream_go()
-        self._emit(iter(items))
+        self._emit(iter((*due, *items) if due else items))
 
     def take_from(self, items: Iterator[InT]) -> None:
         """`on_next` for as many of `items` as demand allows; the stage above is linked, and has the same demand."""
@@ -126,12 +129,13 @@ class Stage(Generic[InT, OutT]):
         if self.stopped or self._end is not None:
             return
         self._end = _COMPLETED if error is None else error
+        due = self._take_due() if self._is_due and not self._broken else ()
         try:
             items = () if self._broken else self.finish(error)
         except Exception as failure:
             self._end, items = failure, ()
         try:
-            self._emit(iter(items))
+            self._emit(iter((*due, *items) if due else items))
         except Exception as failure:
             if self._observer is None:
                 raise
@@ -205,7 +209,7 @@ class Stage(Generic[InT, OutT]):
         held, rest = self._take_pending()
         self._emitting = True
         try:
-            self._pass_on(iter([*(self.due() if held is _NOTHING else (held,)), *rest, *items]))
+            self._pass_on(iter([*(() if held is _NOTHING else (held,)), *rest, *items]))
         except BaseException:
             self._broken = True
             self._drop()
@@ -229,7 +233,8 @@ class Stage(Generic[InT, OutT]):
         self._demand.park(self)
 
     def park_due(self) -> None:
-        """A timer fired while the gate is closed: have `due` asked when it opens (rule 18)."""
+        """A timer fired while the gate is closed: have `due` asked when it opens (rule 18), after what is parked."""
+        self._is_due = True
         if not self._parked:
             self._parked = True
             self._demand.park(self)
@@ -244,18 +249,20 @@ class Stage(Generic[InT, OutT]):
         held, rest = self._take_pending()
         self._emitting = True
         try:
-            if held is _NOTHING:
-                rest = iter([*self.due(), *rest])
-            else:
+            if held is not _NOTHING:
                 self._on_next(held)
             if self.stopped:
                 self._count_discarded(rest)
             else:
-                self._emit_turn_by_turn(rest)
+                self._emit_turn_by_turn(iter((*rest, *self._take_due())) if self._is_due else rest)
         except Exception as error:
             self.fail(error)
         finally:
             self._emitting = False
+
+    def _take_due(self) -> tuple[OutT, ...]:
+        self._is_due = False
+        return tuple(self.due())
 
     def emit_turn(self, items: Iterable[OutT]) -> None:
         """Emit from a timer or another turn of the stage's own. A root (rule 15)."""

@@ -94,13 +94,17 @@ class _TextBatcher(Stage[Event, Event]):
         demand = self._demand
         for event in items:
             if not self._joins(event):
-                super().on_next(event)
+                self._end_batch(event)
                 if not demand.is_open or self.stopped:
                     return
 
     def on_next(self, event: Any) -> None:
         if not self._joins(event):
-            super().on_next(event)
+            self._end_batch(event)
+
+    def _end_batch(self, event: Any) -> None:
+        self._is_due = False  # a batch that is parked goes before the event, or is filled by it: `expand` decides
+        super().on_next(event)
 
     def _joins(self, event: Any) -> bool:
         """The common case: the event belongs to the open batch and fits. Then it is in it."""
@@ -140,7 +144,7 @@ class _TextBatcher(Stage[Event, Event]):
         if self._leading and self._timer is None:
             out += self._take_batch()
             self._start_timer()
-        elif self._pieces and self._timer is None and not self._parked:
+        elif self._pieces and self._timer is None:
             self._start_timer()
 
     def _take_batch(self) -> tuple[Event, ...]:

@@ -281,3 +281,43 @@ def test_nothing_is_lost_added_or_reordered(events: list[Event], max_bytes: int,
         assert all(utf8_bytes(e.text) <= max_bytes for e in out if isinstance(e, TextDelta | ReasoningDelta))
 
     run_virtual(main())
+
+
+# A source that cannot pause, while demand is closed ---------------------------------------------------------------------
+
+
+def pushed_while_nobody_pulls(*steps: Event | float, max_bytes: int = 4) -> list[Any]:
+    """Push events from a hot source and let seconds pass while nobody pulls; then what a minute of pulling gives."""
+
+    async def main() -> list[Any]:
+        subject: Subject[Event] = Subject()
+        stream = rxs.iterate(subject.pipe(ops.batch_text(1, max_bytes)))
+        for step in steps:
+            if isinstance(step, float):
+                await asyncio.sleep(step)
+            else:
+                subject.on_next(step)
+        got: list[Any] = []
+        try:
+            async with asyncio.timeout(60):
+                async for event in stream:
+                    got.append(event)
+        except TimeoutError:
+            stream.dispose()
+        return got
+
+    return run_virtual(main())
+
+
+def test_a_parked_batch_leaves_before_a_piece_that_does_not_fit() -> None:
+    got = pushed_while_nobody_pulls(TextDelta("abc"), 2.0, TextDelta("de"))
+    assert got == [TextDelta("abc"), TextDelta("de")]
+
+
+def test_a_batch_that_began_while_something_else_was_parked_leaves_in_time() -> None:
+    assert pushed_while_nobody_pulls(Finish("stop"), TextDelta("a")) == [Finish("stop"), TextDelta("a")]
+
+
+def test_a_batch_whose_time_ended_while_something_else_was_parked_leaves_after_it() -> None:
+    got = pushed_while_nobody_pulls(TextDelta("abcdefghij"), 2.0)
+    assert got == [TextDelta("abcd"), TextDelta("efgh"), TextDelta("ij")]
