@@ -10,6 +10,7 @@ from rxstream.operators.bounded_buffer import BufferStats, bounded_buffer
 from rxstream.operators.cancel_on import cancel_on
 from rxstream.operators.deadline import deadline
 from rxstream.operators.decode import decode
+from rxstream.operators.encode import encode
 from rxstream.operators.event_size import event_bytes
 from rxstream.operators.fan_out import fan_out
 from rxstream.operators.first_event_timeout import first_event_timeout
@@ -18,6 +19,7 @@ from rxstream.operators.idle_timeout import idle_timeout
 from rxstream.operators.parse import parse
 from rxstream.operators.partial_objects import PartialObject, partial_objects
 from rxstream.operators.project import project
+from rxstream.operators.record import record
 from rxstream.operators.redact import redact
 from rxstream.operators.require_terminal import require_terminal
 from rxstream.operators.retry_before_output import Attempt, retry_before_output
@@ -34,6 +36,7 @@ __all__ = (
     "cancel_on",
     "deadline",
     "decode",
+    "encode",
     "event_bytes",
     "fan_out",
     "first_event_timeout",
@@ -47,6 +50,7 @@ __all__ = (
     "parse",
     "partial_objects",
     "project",
+    "record",
     "redact",
     "require_terminal",
     "retry_before_output",

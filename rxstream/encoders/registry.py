@@ -1,0 +1,62 @@
+"""Which encoder a name stands for: a table of files that are imported when they are first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final, cast
+
+from rxstream.encoders.encoder import Encoder
+from rxstream.response.response import Response
+
+__all__ = ("encode_body", "encoder", "encoder_names")
+
+ENCODERS: Final[dict[str, str]] = {
+    "ai-sdk-ui": "ai_sdk_ui:UIMessageEncoder",
+    "jsonl": "jsonl:JSONLEncoder",
+    "openai-chat": "openai_chat:OpenAIChatEncoder",
+}
+
+BODIES: Final[dict[str, str]] = {"openai-chat": "openai_chat_body:openai_chat_body"}
+
+
+def encoder(name: str, **options: Any) -> Encoder:
+    """The encoder of one stream in the format `name`.
+
+    Args:
+        name: one of `encoder_names()`.
+        options: that format's own, such as `include_usage=True` of `openai-chat`.
+
+    Raises:
+        ValueError: there is no such format.
+        TypeError: it has no such option.
+    """
+    return cast(Encoder, _find(ENCODERS, name, "encoder")(**options))
+
+
+def encode_body(name: str, response: Response, **options: Any) -> bytes:
+    """The answer to a request that did not ask for a stream, in the format `name`.
+
+    Args:
+        name: the format.
+        response: any; one that did not end by the model's word becomes the format's error body.
+        options: that format's own.
+
+    Raises:
+        ValueError: there is no such format, or it has no body.
+        TypeError: it has no such option.
+    """
+    return cast(bytes, _find(BODIES, name, "encoder of bodies")(response, **options))
+
+
+def encoder_names() -> tuple[str, ...]:
+    """Every format that `encoder` knows."""
+    return tuple(ENCODERS)
+
+
+def _find(table: dict[str, str], name: str, what: str) -> Callable[..., Any]:
+    place = table.get(name)
+    if place is None:
+        raise ValueError(f"no {what} is named {name!r}: one of {', '.join(table)}")
+    module, _, attribute = place.partition(":")
+    return cast("Callable[..., Any]", getattr(import_module(f"rxstream.encoders.{module}"), attribute))

@@ -1,0 +1,122 @@
+"""Events to wire bytes, for who has a client of some API to serve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from reactivex import Observable, abc
+
+from rxstream.diagnostics import Diagnostics
+from rxstream.encoders import Encoder, EncoderEnd, encoder
+from rxstream.events import Cancelled, Event
+from rxstream.flow.scheduler import FlowScheduler
+from rxstream.flow.stage import Stage, stage_operator
+from rxstream.response.tracker import Tracker
+
+__all__ = ("encode",)
+
+
+def encode(
+    format: str | Callable[..., Encoder], *, diagnostics: Diagnostics | None = None, **options: Any
+) -> Callable[[Observable[Event]], Observable[bytes]]:
+    """Write a stream of events as the bytes of an API.
+
+        source  --a-b-T-F|
+                encode("openai-chat")
+        output  --a-b-T-(F|)                   (the last item is finish and end marker)
+
+        source  --a-b-#
+                encode("openai-chat")
+        output  --a-b-(e|)                     (e is the format's error frame)
+
+    Every item is one or more whole frames and never empty, so that a keep-alive may stand between any two of them.
+
+    Args:
+        format: a name of `rxstream.encoders.encoder_names()`, or what makes an encoder of your own; one is made for
+            each subscription.
+        diagnostics: where the protected detail of an error goes: the client is told its safe sentence alone.
+        options: the encoder's own, such as `include_usage=True` of `openai-chat`.
+
+    Returns:
+        A stage that always completes. An error, an end without the model's word and a cancellation are frames too, for
+        this is the last place that can tell the client; a client that has gone away is told nothing. An encoder's own
+        error (an image over `Limits.max_media_bytes`) ends the stream in the same way.
+
+    Raises:
+        ValueError: there is no such format.
+        TypeError: it has no such option.
+    """
+
+    def make_encoder() -> Encoder:
+        return encoder(format, **options) if isinstance(format, str) else format(**options)
+
+    make_encoder()  # a wrong name or option is told now, not when somebody subscribes
+
+    def make(observer: abc.ObserverBase[bytes], flow: FlowScheduler) -> _EncodeStage:
+        return _EncodeStage(observer, flow, make_encoder(), diagnostics)
+
+    return stage_operator(make)
+
+
+class _EncodeStage(Stage[Event, bytes]):
+    """One subscription: the encoder, and what must be known to judge how the stream ended."""
+
+    __slots__ = ("_diagnostics", "_encoder", "_has_started", "_tracker")
+
+    def __init__(
+        self,
+        observer: abc.ObserverBase[bytes],
+        flow: FlowScheduler,
+        encoder: Encoder,
+        diagnostics: Diagnostics | None,
+    ) -> None:
+        super().__init__(observer, flow)
+        self._encoder = encoder
+        self._diagnostics = diagnostics
+        self._has_started = False
+        self._tracker = Tracker()
+
+    def expand(self, event: Event) -> Iterable[bytes]:
+        self._tracker.note(event)
+        try:
+            frames = self._encoder.encode(event)
+        except Exception as error:
+            self.end_with()
+            return self._last_frames(error)
+        return self._begun(frames) if frames else ()
+
+    def finish(self, error: Exception | None) -> Iterable[bytes]:
+        self.end_with()
+        return self._last_frames(error)
+
+    def _begun(self, frames: bytes) -> tuple[bytes, ...]:
+        """`frames` behind what stands before the first of them: nothing is sent before there is something to say."""
+        if not self._has_started:
+            self._has_started = True
+            frames = self._encoder.start() + frames
+        return (frames,) if frames else ()
+
+    def _last_frames(self, error: Exception | None) -> tuple[bytes, ...]:
+        verdict, _ = self._tracker.judge(error)
+        if verdict.error is not None:
+            self._flow.scope.keep_detail(verdict.error, self._diagnostics)
+        cancelled = self._tracker.cancelled
+        end = EncoderEnd(verdict.outcome, verdict.error, None if cancelled is None else cancelled.cause)
+        return self._begun(self._encoder.end(end))
+
+    def _cancel(self, event: Cancelled) -> None:
+        """Here a cancellation is not passed on, for what is below takes bytes: it becomes the last of them."""
+        self._tracker.note(event)
+        self._encoder.encode(event)
+        frames = self._last_frames(None)
+        if frames:
+            super()._cancel(frames[0])
+        else:
+            self._complete()
+
+    def _complete(self) -> None:
+        observer = self._observer
+        self._stop()
+        if observer is not None:
+            observer.on_completed()
