@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import reactivex.operators as rx_ops
+from reactivex import Observable
 from reactivex.subject import Subject
 
 import rxstream as rxs
@@ -379,3 +380,39 @@ def test_disposed_by_the_tool_itself_nothing_is_left() -> None:
         await streams[0].closed()
 
     run_virtual(main())
+
+
+def test_a_source_that_cannot_be_subscribed_to_leaves_no_listener() -> None:
+    stop = rxs.Cancellation()
+
+    def refuse(*_: object) -> Any:
+        raise LookupError("no source")
+
+    async def main() -> Seen:
+        events = Observable[Event](refuse).pipe(ops.run_tools([], cancellation=stop))
+        return await watch(events)
+
+    assert isinstance(run_virtual(main()).error, LookupError)
+    assert stop.callbacks == 0
+
+
+def test_a_consumer_that_fails_while_it_is_told_what_is_unknown_gets_its_error() -> None:
+    stop = rxs.Cancellation()
+
+    async def main() -> list[str]:
+        signals: list[str] = []
+
+        def on_next(event: Event) -> None:
+            signals.append(short(event))
+            if isinstance(event, ToolResult):
+                raise ValueError("reader")
+
+        source = source_of(call("1", 9), FINISH)
+        source.pipe(ops.run_tools([Work().tool()], cancellation=stop)).subscribe(
+            on_next, lambda error: signals.append(str(error))
+        )
+        await asyncio.sleep(1)
+        stop.cancel()
+        return signals
+
+    assert run_virtual(main()) == ["T1", "finish", "R1:unknown", "reader"]

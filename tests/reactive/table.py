@@ -128,6 +128,7 @@ ROWS = (
     Row("require_terminal", ops.require_terminal, fails_when_empty=True),
     Row("retry_before_output", ops.retry_before_output),
     Row("share_bounded", lambda: ops.share_bounded(4), runs_ahead=4),
+    Row("run_tools", lambda: ops.run_tools([piece])),
     Row("project", ops.project, said=last_text, reduces=True),
     Row("snapshots", ops.snapshots, said=last_text, reduces=True),
     Row("to_response", ops.to_response, said=last_text, reduces=True),
