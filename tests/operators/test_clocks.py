@@ -1,43 +1,21 @@
-"""The three clocks: when they run out, what they say, and that nothing of them is left."""
+"""The three clocks: when they run out and what they say."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
-import httpx
 import pytest
-import reactivex as rx
-import reactivex.operators as rx_ops
-from reactivex import Observable
 from reactivex.subject import Subject
-from reactivex.testing import ReactiveTest, TestScheduler
 
 import rxstream as rxs
 from rxstream import operators as ops
-from rxstream.errors import StreamTimeoutError
-from rxstream.events import CONTENT_EVENTS, Cancelled, Event, ResponseStart, TextDelta
-from rxstream.testing import Pause, Repeat, Reply, ScriptedProvider, Send, Stall, run_virtual, settle
+from rxstream.events import Cancelled, Event, ResponseStart, TextDelta
+from rxstream.testing import run_virtual, settle
 from rxstream.testing.leaks import leftovers
 from tests.flow.kit import Boundary, expand
-from tests.operators.timed import FOR_EVER, at, now, watch
-
-Make = Callable[[float], Callable[[Observable[Any]], Observable[Any]]]
-
-CLOCKS: dict[str, Make] = {
-    "first_event": ops.first_event_timeout,
-    "idle": ops.idle_timeout,
-    "deadline": ops.deadline,
-}
-every_clock = pytest.mark.parametrize(("name", "make"), CLOCKS.items(), ids=list(CLOCKS))
-
-TEXT = b'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}\n\n'
-
-
-def is_content(event: Event) -> bool:
-    return isinstance(event, CONTENT_EVENTS)
-
+from tests.operators.clocks import TEXT, Make, every_clock, is_content
+from tests.operators.timed import FOR_EVER, at, watch
 
 # When they run out ---------------------------------------------------------------------------------------------------
 
@@ -140,104 +118,6 @@ def test_what_is_left_of_a_sum_of_floats_is_no_time() -> None:
     assert 0.2 - (0.3 - 0.1) > 0  # a timer for that would be due at once, again and again
     seen = run_virtual(watch(rxs.from_aiter(at((0.1, "a"), then=FOR_EVER)).pipe(ops.idle_timeout(0.2))))
     assert seen.ended_at == 0.3
-
-
-# Open time -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("buffer", [None, ops.bounded_buffer(1)], ids=["lock-step", "full buffer"])
-@pytest.mark.parametrize("make", [ops.first_event_timeout, ops.idle_timeout])
-def test_a_consumer_that_holds_the_stream_stops_the_clock(make: Make, buffer: Any) -> None:
-    operators = [make(2)] if buffer is None else [make(2), buffer]
-    events = rxs.from_iterable("abc").pipe(*operators)
-    seen = run_virtual(watch(events, holds={1: 100.0, 2: 1000.0}))
-    assert ([item for _, item in seen.items], seen.error) == (["a", "b", "c"], None)
-
-
-def test_the_deadline_does_not_wait_for_the_consumer() -> None:
-    seen = run_virtual(watch(rxs.from_iterable("abc").pipe(ops.deadline(2)), holds={1: 100.0}))
-    assert seen.items == [(0.0, "a")]
-    assert seen.timeout.clock == "deadline"
-
-
-def test_silence_goes_on_where_it_stood_when_the_gate_closed() -> None:
-    async def main() -> None:
-        subject: Subject[str] = Subject()
-        boundary = Boundary(subject.pipe(ops.idle_timeout(5)), is_open=True, one_by_one=False)
-        await asyncio.sleep(3)
-        boundary.demand.close()
-        await asyncio.sleep(100)
-        boundary.demand.open()
-        await asyncio.sleep(1.5)
-        boundary.demand.close()
-        await asyncio.sleep(100)
-        boundary.demand.open()
-        await asyncio.sleep(0.25)
-        assert boundary.ends == []
-        await asyncio.sleep(0.25)
-        await settle(20)
-        assert isinstance(boundary.error, StreamTimeoutError)
-        assert not subject.observers
-
-    run_virtual(main())
-
-
-@pytest.mark.parametrize("make", [ops.first_event_timeout, ops.idle_timeout])
-def test_a_gate_that_is_held_for_a_turn_is_no_pause(make: Make) -> None:
-    """What Rx is about to send from an inner stream holds the gate, and no watcher is told."""
-
-    async def main() -> None:
-        items = at((1.0, "a"), (2.5, "b"), (4.0, "c"), then=FOR_EVER)
-        doubled = rx_ops.flat_map(lambda item: rx.of(item, item))
-        seen = await watch(rxs.from_aiter(items).pipe(ops.idle_timeout(2), doubled, ops.bounded_buffer()))
-        assert (len(seen.items), seen.ended_at) == (6, 6.0)
-        held = rx.merge(rxs.from_iterable("x"), rxs.from_aiter(at(then=FOR_EVER)).pipe(make(2)))
-        began = now()
-        seen = await watch(held.pipe(ops.bounded_buffer()))
-        assert (len(seen.items), seen.ended_at) == (1, began + 2)
-
-    run_virtual(main())
-
-
-def test_an_item_that_comes_unasked_ends_the_silence_too() -> None:
-    async def main() -> None:
-        subject: Subject[str] = Subject()
-        boundary = Boundary(subject.pipe(ops.idle_timeout(5)), is_open=True, one_by_one=False)
-        await asyncio.sleep(3)
-        boundary.demand.close()
-        await asyncio.sleep(1)
-        subject.on_next("a")
-        await asyncio.sleep(100)
-        boundary.demand.open()
-        await asyncio.sleep(4.5)
-        await settle(20)
-        assert boundary.error is None
-        await asyncio.sleep(0.5)
-        await settle(20)
-        assert boundary.error is not None
-
-    run_virtual(main())
-
-
-def test_a_slow_on_next_is_the_consumers_time() -> None:
-    async def main() -> None:
-        loop: Any = asyncio.get_running_loop()
-
-        def compute(item: Any) -> None:
-            loop._now += 60
-
-        subject: Subject[str] = Subject()
-        seen: list[Any] = []
-        subject.pipe(ops.idle_timeout(5), rx_ops.do_action(compute)).subscribe(seen.append, seen.append)
-        subject.on_next("a")
-        await asyncio.sleep(4.5)
-        await settle(20)
-        assert seen == ["a"]
-        await asyncio.sleep(0.5)
-        await settle(20)
-        assert len(seen) == 2
-
-    run_virtual(main())
 
 
 # Two clocks ----------------------------------------------------------------------------------------------------------
@@ -363,180 +243,5 @@ def test_a_generator_of_a_stage_is_passed_on_item_by_item(name: str, make: Make)
             expand(lambda item: (item + digit for digit in "123")), make(9), ops.bounded_buffer(2)
         )
         assert [item async for item in rxs.iterate(events)] == ["a1", "a2", "a3", "b1", "b2", "b3"]
-
-    run_virtual(main())
-
-
-# The end -------------------------------------------------------------------------------------------------------------
-
-
-@every_clock
-def test_the_connection_is_closed_and_what_waits_comes_before_the_error(name: str, make: Make) -> None:
-    async def main() -> None:
-        subject: Subject[str] = Subject()
-        boundary = Boundary(subject.pipe(make(5), expand(lambda item: [item + "1", item + "2"])))
-        boundary.demand.open()
-        if name == "deadline":
-            subject.on_next("a")
-        await asyncio.sleep(5)
-        await settle(20)
-        if name == "deadline":
-            assert (boundary.items, boundary.ends) == (["a1"], [])
-            boundary.pull()
-            assert boundary.items == ["a1", "a2"]
-        assert boundary.ends == ["error"]
-        assert not subject.observers
-        assert await leftovers() == []
-
-    run_virtual(main())
-
-
-@every_clock
-def test_no_timer_is_left_after_any_exit(name: str, make: Make) -> None:
-    leaves: list[Callable[[Subject[int], Boundary], None]] = [
-        lambda subject, boundary: subject.on_completed(),
-        lambda subject, boundary: subject.on_error(ValueError()),
-        lambda subject, boundary: boundary.dispose(),
-        lambda subject, boundary: subject.on_next(1),
-    ]
-
-    async def main() -> None:
-        for leave in leaves:
-            subject: Subject[int] = Subject()
-            boundary = Boundary(subject.pipe(make(1e5), rx_ops.take(1)), is_open=True)
-            leave(subject, boundary)
-            assert await leftovers() == []
-            assert not subject.observers
-            assert boundary.demand._watchers == []
-
-    run_virtual(main())
-
-
-@pytest.mark.parametrize("make", [ops.first_event_timeout, ops.idle_timeout])
-def test_a_clock_that_was_ended_while_the_gate_opens_sets_no_timer(make: Make) -> None:
-    async def main() -> None:
-        boundary = Boundary(rx.never().pipe(make(5)), is_open=False)
-        boundary.demand._watchers.insert(0, lambda is_open: boundary.handle.dispose())
-        boundary.demand.open()
-        assert await leftovers() == []
-
-    run_virtual(main())
-
-
-@every_clock
-def test_one_timer_serves_a_thousand_items(name: str, make: Make) -> None:
-    async def main() -> None:
-        loop: Any = asyncio.get_running_loop()
-        subject: Subject[int] = Subject()
-        boundary = Boundary(subject.pipe(make(50)), is_open=True, one_by_one=False)
-        for number in range(1000):
-            subject.on_next(number)
-            await asyncio.sleep(0.01)
-            assert len([timer for timer in loop._scheduled if not timer.cancelled()]) <= 1
-        boundary.dispose()
-        assert len(boundary.items) == 1000
-
-    run_virtual(main())
-
-
-@every_clock
-def test_two_subscribers_have_two_clocks(name: str, make: Make) -> None:
-    async def main() -> None:
-        events = rx.defer(lambda _: rxs.from_aiter(at((8.0, "a")))).pipe(make(5))
-        first = asyncio.ensure_future(watch(events))
-        await asyncio.sleep(4)
-        second = asyncio.ensure_future(watch(events))
-        assert ((await first).ended_at, (await second).error) == (5.0, None)
-
-    run_virtual(main())
-
-
-@every_clock
-def test_an_observer_that_raises_at_the_error_is_reported_once(name: str, make: Make) -> None:
-    async def main() -> list[Any]:
-        told: list[Any] = []
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["exception"]))
-
-        def fail(error: Exception) -> None:
-            raise ValueError("from on_error")
-
-        rx.never().pipe(make(5)).subscribe(print, fail)
-        await asyncio.sleep(6)
-        return told
-
-    (error,) = run_virtual(main())
-    assert str(error) == "from on_error"
-
-
-@every_clock
-def test_a_limit_that_is_not_positive_is_refused(name: str, make: Make) -> None:
-    for seconds in (0, -1, float("nan")):
-        with pytest.raises(ValueError, match="seconds must be positive"):
-            make(seconds)
-
-
-@every_clock
-def test_without_a_loop_or_a_scheduler_it_says_so_and_subscribes_to_nothing(name: str, make: Make) -> None:
-    subject: Subject[int] = Subject()
-    errors: list[Exception] = []
-    subject.pipe(make(1)).subscribe(print, errors.append)
-    assert isinstance(errors[0], RuntimeError)
-    assert not subject.observers
-
-
-# Other schedulers, real sockets --------------------------------------------------------------------------------------
-
-
-def test_on_a_scheduler_of_rx_it_runs_on_that_schedulers_clock() -> None:
-    scheduler = TestScheduler()
-    on_next = ReactiveTest.on_next
-    source = scheduler.create_hot_observable(on_next(210, "a"), on_next(250, "b"), on_next(400, "c"))
-    results = scheduler.start(lambda: source.pipe(ops.idle_timeout(50)))
-    assert results.messages[:2] == [on_next(210, "a"), on_next(250, "b")]
-    assert [message.time for message in results.messages] == [210, 250, 300]
-    error: Any = results.messages[2].value
-    assert isinstance(error.exception, StreamTimeoutError)
-    assert [(entry.subscribe, entry.unsubscribe) for entry in source.subscriptions] == [(200, 300)]
-
-
-@every_clock
-def test_a_silent_server_has_its_connection_closed(name: str, make: Make) -> None:
-    """JS-56: headers, at times a chunk, then silence."""
-    steps: list[Any] = [Stall()] if name == "first_event" else [Send(TEXT), Stall()]
-
-    async def main() -> None:
-        async with ScriptedProvider(Reply(steps)) as provider, httpx.AsyncClient(timeout=None) as client:
-            seen = await watch(rxs.http_stream(client, "POST", provider.base_url).pipe(make(120)))
-            assert seen.timeout.clock == name
-            assert abs(seen.ended_at - 120) < 1e-6
-            await provider.requests[0].disconnected.wait()
-
-    run_virtual(main())
-
-
-def test_a_server_that_only_pings_is_alive() -> None:
-    async def main() -> None:
-        steps: list[Any] = [Send(TEXT), *[Pause(90), Send(b": ping\n\n")] * 9, Send(b"data: [DONE]\n\n")]
-        async with ScriptedProvider(Reply(steps)) as provider, httpx.AsyncClient(timeout=None) as client:
-            source = rxs.http_stream(client, "POST", provider.base_url).pipe(ops.idle_timeout(120))
-            response = await rxs.collect(source.pipe(ops.parse("openai-chat")))
-            assert (response.text, type(response.error).__name__) == ("a", "TruncatedStreamError")
-
-    run_virtual(main())
-
-
-def test_a_reader_that_sleeps_is_not_taken_for_a_silent_server() -> None:
-    async def main() -> None:
-        steps: list[Any] = [
-            Repeat(lambda _: TEXT * 100, 200),
-            Send(TEXT.replace(b"null", b'"stop"') + b"data: [DONE]\n\n"),
-        ]
-        async with ScriptedProvider(Reply(steps)) as provider, httpx.AsyncClient(timeout=None) as client:
-            events = rxs.http_stream(client, "POST", provider.base_url).pipe(
-                ops.idle_timeout(1), ops.parse("openai-chat"), ops.idle_timeout(1), ops.bounded_buffer(8)
-            )
-            seen = await watch(events, holds={10: 60.0, 1000: 60.0, 10_000: 60.0})
-            assert seen.error is None
-            assert len(seen.items) == 1 + 20_001 + 1
 
     run_virtual(main())
