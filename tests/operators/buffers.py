@@ -13,6 +13,7 @@ from reactivex.subject import Subject
 
 from rxstream.consume.iterate import iterate
 from rxstream.events import Event, ReasoningDelta, TextDelta, Violation
+from rxstream.operators import overflow
 from rxstream.operators.bounded_buffer import BufferStats, bounded_buffer
 from rxstream.operators.overflow import BufferState, OverflowPolicy
 from rxstream.testing.virtual_time import run_virtual
@@ -101,3 +102,17 @@ class Always:
     def decide(self, state: BufferState, event: Event) -> Any:
         self.asked.append((state, event))
         return self._decision
+
+
+POLICIES: dict[str, Any] = {
+    "pause": overflow.pause,
+    "fail": overflow.fail,
+    "drop_newest": overflow.drop_newest,
+    "drop_oldest": overflow.drop_oldest,
+    "coalesce": overflow.coalesce,
+    "cancel": overflow.cancel,
+    "shed": lambda: overflow.shed(is_reasoning),
+    "shed_then_fail": lambda: overflow.shed(is_reasoning).then(overflow.fail()),
+    "drop_oldest_then_pause": lambda: overflow.drop_oldest().then(overflow.pause()),
+}
+"""Every built-in policy, and two ways to join them, by name."""

@@ -30,23 +30,10 @@ from rxstream.events import (
     Usage,
     UsageUpdate,
 )
-from rxstream.operators import overflow
 from rxstream.operators.bounded_buffer import BufferStats
 from rxstream.operators.event_size import event_bytes
 from tests.operators.buffer_model import BufferModel
-from tests.operators.buffers import buffered, is_reasoning
-
-POLICIES: dict[str, Any] = {
-    "pause": overflow.pause,
-    "fail": overflow.fail,
-    "drop_newest": overflow.drop_newest,
-    "drop_oldest": overflow.drop_oldest,
-    "coalesce": overflow.coalesce,
-    "cancel": overflow.cancel,
-    "shed": lambda: overflow.shed(is_reasoning),
-    "shed_then_fail": lambda: overflow.shed(is_reasoning).then(overflow.fail()),
-    "drop_oldest_then_pause": lambda: overflow.drop_oldest().then(overflow.pause()),
-}
+from tests.operators.buffers import POLICIES, buffered
 
 SHORT = st.text("abé€😀", max_size=6)
 LONG = st.text("abé😀", min_size=40, max_size=200)

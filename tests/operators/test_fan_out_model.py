@@ -5,27 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from math import ceil
-from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
-from reactivex import Observable
-from reactivex import operators as rx_ops
 
 import rxstream as rxs
 from rxstream import operators as ops
 from rxstream.events import TextDelta
-from rxstream.operators import overflow
 from rxstream.testing import settle
 from tests.flow.kit import expand
+from tests.operators.consumers import Consumer
 from tests.operators.fan_out_model import BranchModel, FanOutModel
-
-POLICIES: dict[str, Any] = {
-    "pause": overflow.pause,
-    "drop_newest": overflow.drop_newest,
-    "drop_oldest": overflow.drop_oldest,
-}
 
 BRANCHES = st.builds(
     BranchModel,
@@ -40,50 +31,6 @@ INDEX = st.integers(0, 3)
 
 def batched(numbers: range, size: int) -> Iterator[range]:
     return (numbers[start : start + size] for start in range(0, len(numbers), size))
-
-
-class Consumer:
-    """A branch as it is: its stream, what it got, and the pull that waits."""
-
-    def __init__(self, model: BranchModel) -> None:
-        self.model = model
-        self.stats = ops.BufferStats()
-        self.got: list[Any] = []
-        self.error: Exception | None = None
-        self.has_ended = False
-        self.pull: asyncio.Task[None] | None = None
-
-    def operator(self, source: Observable[Any]) -> Observable[Any]:
-        model = self.model
-        if model.policy is None:
-            return source if model.is_fused else source.pipe(rx_ops.map(lambda event: event))
-        policy = POLICIES[model.policy]()
-        buffered = source.pipe(
-            ops.bounded_buffer(model.max_events, low_water=model.low_water, overflow=policy, stats=self.stats)
-        )
-        return buffered if model.is_fused else buffered.pipe(rx_ops.map(lambda event: event))
-
-    def open(self, events: Observable[Any]) -> None:
-        self.stream = rxs.iterate(events)
-
-    async def take(self) -> None:
-        try:
-            self.got.append(await anext(self.stream))
-        except StopAsyncIteration:
-            self.has_ended = True
-        except Exception as error:
-            self.error = error
-            self.has_ended = True
-
-    @property
-    def is_pulling(self) -> bool:
-        return self.pull is not None and not self.pull.done()
-
-    def close(self) -> None:
-        if self.is_pulling:
-            assert self.pull is not None
-            self.pull.cancel()
-        self.stream.dispose()
 
 
 class FanOutMachine(RuleBasedStateMachine):
