@@ -14,6 +14,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 SHOWS = {
     "custom_overflow_policy": "a slow reader still gets every word of this answer",
+    "two_sinks_one_stream": "1 request for three consumers",
 }
 """What must be printed, where the example promises it."""
 

@@ -14,13 +14,7 @@ from rxstream import operators as ops
 from rxstream.events import TextDelta, Violation
 from rxstream.testing import run_virtual, settle
 from tests.flow.kit import Boundary, every_source, times, told
-from tests.operators.branches import (
-    Operator,
-    every_way_down,
-    plain,
-    take_all,
-    take_rest,
-)
+from tests.operators.branches import Operator, every_way_down, plain, take_all, take_rest
 from tests.operators.buffers import texts
 
 

@@ -21,15 +21,7 @@ from rxstream import operators as ops
 from rxstream.limits import Limits
 from rxstream.testing import Repeat, Reply, ScriptedProvider, Send, assert_no_leaks, run_virtual, settle
 from tests.flow.kit import Boundary
-from tests.operators.branches import (
-    STOP,
-    TEXT,
-    Operator,
-    anext_of,
-    end_of,
-    plain,
-    take_rest,
-)
+from tests.operators.branches import STOP, TEXT, Operator, anext_of, end_of, plain, take_rest
 
 
 def test_each_branch_runs_in_its_subscribers_context_and_the_source_in_the_last_ones() -> None:

@@ -18,12 +18,7 @@ from rxstream.events import Cancelled, TextDelta, Violation
 from rxstream.limits import Limits
 from rxstream.testing import run_virtual, settle
 from tests.flow.kit import Boundary, stack_depth, until
-from tests.operators.branches import (
-    TEXT,
-    Operator,
-    plain,
-    take_rest,
-)
+from tests.operators.branches import TEXT, Operator, plain, take_rest
 from tests.operators.timed import at
 
 # An upstream that cannot pause ---------------------------------------------------------------------------------------
