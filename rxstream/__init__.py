@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from rxstream.sources.chunks import from_chunks
     from rxstream.sources.http import http_stream
     from rxstream.sources.iterable import from_iterable
+    from rxstream.sources.replay import replay
     from rxstream.tools.context import ToolContext, ToolError
     from rxstream.tools.function_tool import FunctionTool, tool
     from rxstream.turns.collect_turns import TurnsResult, collect_turns
@@ -153,6 +154,7 @@ _HOMES = {
     "rxstream.sources.chunks": ("from_chunks",),
     "rxstream.sources.http": ("http_stream",),
     "rxstream.sources.iterable": ("from_iterable",),
+    "rxstream.sources.replay": ("replay",),
     "rxstream.tools.context": ("ToolContext", "ToolError"),
     "rxstream.tools.function_tool": ("FunctionTool", "tool"),
     "rxstream.turns.collect_turns": ("TurnsResult", "collect_turns"),
@@ -237,6 +239,7 @@ __all__ = (
     "iterate",
     "register_provider",
     "register_wire",
+    "replay",
     "run_turns",
     "subscribe",
     "tool",

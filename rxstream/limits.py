@@ -51,6 +51,7 @@ class Limits(BaseModel):
     max_tool_calls: Count = Field(default=128, description="tool calls of one response")
     max_pending_frames: Count = Field(default=64, description="frames that wait for one WebSocket")
     max_recorded_events: Count = Field(default=100_000, description="chunks or events of one recording")
+    max_recorded_bytes: Bytes = Field(default=256 * MIB, description="one recording, as it is written")
     max_cleanup_seconds: Seconds = Field(default=5.0, description="how long closing may take after the end")
 
 

@@ -30,6 +30,7 @@ DEFAULTS: dict[str, float] = {
     "max_tool_calls": 128,
     "max_pending_frames": 64,
     "max_recorded_events": 100_000,
+    "max_recorded_bytes": 256 * MIB,
     "max_cleanup_seconds": 5,
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rxstream.errors import StreamError
@@ -28,7 +28,17 @@ class Scope:
         diagnostics: the store for protected detail, likewise.
     """
 
-    __slots__ = ("__weakref__", "_closers", "_entered", "context", "diagnostics", "discarded", "is_finishing", "limits")
+    __slots__ = (
+        "__weakref__",
+        "_closers",
+        "_entered",
+        "context",
+        "diagnostics",
+        "discarded",
+        "is_finishing",
+        "limits",
+        "response_head",
+    )
 
     def __init__(self, *, limits: Limits | None = None, diagnostics: Diagnostics | None = None) -> None:
         self.context = contextvars.copy_context()
@@ -38,6 +48,8 @@ class Scope:
         """Items that stages held and dropped at a cancellation or dispose."""
         self.is_finishing = False
         """Whether the dispose that runs now comes from a stage that has seen the wire's own end, as `finish` says."""
+        self.response_head: tuple[int, Mapping[str, str]] | None = None
+        """Status and headers of the answer that a source of this subscription reads, the latest where it had several."""
         self._closers: dict[int, Closer] = {}
         self._entered = False
 
@@ -125,6 +137,14 @@ class _InnerScope(Scope):
     @discarded.setter
     def discarded(self, count: int) -> None:
         self._outer.discarded = count
+
+    @property
+    def response_head(self) -> tuple[int, Mapping[str, str]] | None:
+        return self._outer.response_head
+
+    @response_head.setter
+    def response_head(self, head: tuple[int, Mapping[str, str]] | None) -> None:
+        self._outer.response_head = head
 
     @property
     def is_finishing(self) -> bool:

@@ -125,6 +125,7 @@ class _HTTPSource(Reader[bytes]):
         request = self._spec.build()
         self._timeouts = getattr(request, "extensions", {}).get("timeout") or {}
         self._response = response = await cancelled_once(self._spec.send(request))
+        self._flow.scope.response_head = (response.status_code, response.headers)
         self._chunks = response.aiter_raw()
         if is_rejection(response):
             raise await rejection(response, self._chunks, self._limits)

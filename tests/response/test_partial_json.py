@@ -67,8 +67,8 @@ def test_what_is_certain_is_there_and_nothing_else(text: str, value: Any) -> Non
     assert built(text).fault is None
 
 
-FAULTS = r"""Sure! {}|```json|{} {}|{}x|{"a" 1|{a|[1,]|{"a":1,}|{"a":01,|[1 2|]|[}|{"a":tru3,|"\x"|"\u12g|{,|[,|[1,,|{"a"::
-|{"a":"b" "c"|NaN|-,|1.,|{]|{"a"}|é"""
+FAULTS = r"""Sure! {}|```json|{} {}|{}x|{"a" 1|{a|[1,]|{"a":1,}|{"a":01,|[1 2|]|[}|{"a":tru3,|"\x"|"\u12g|{,|[,|[1,,
+|{"a"::|{"a":"b" "c"|NaN|-,|1.,|{]|{"a"}|é"""
 
 
 @pytest.mark.parametrize("text", [*FAULTS.replace("\n", "").split("|"), '"a\n"', "1" * 5000])
