@@ -283,7 +283,7 @@ def test_nothing_is_lost_added_or_reordered(events: list[Event], max_bytes: int,
     run_virtual(main())
 
 
-# A source that cannot pause, while demand is closed ---------------------------------------------------------------------
+# A source that cannot pause, while demand is closed -------------------------------------------------------------------
 
 
 def pushed_while_nobody_pulls(*steps: Event | float, max_bytes: int = 4) -> list[Any]:
