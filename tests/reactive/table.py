@@ -15,6 +15,7 @@ from rxstream import Cancellation
 from rxstream import operators as ops
 from rxstream.events import Event, Finish, TextDelta
 from rxstream.framing.frames import SSEFrame
+from rxstream.recording import MemoryStore
 from rxstream.testing import pack_event
 from tests.flow.kit import async_source, sync_source
 
@@ -91,6 +92,7 @@ class Row:
         reduces: it says something only at the end, or what it says replaces what it said before.
         runs_ahead: how many outputs it may hold by itself: a buffer its bound, a batch one.
         fails_when_empty: an empty stream is a truncated one to it.
+        answers_errors: an error is its last item, and it completes.
     """
 
     name: str
@@ -100,6 +102,7 @@ class Row:
     reduces: bool = False
     runs_ahead: int = 0
     fails_when_empty: bool = False
+    answers_errors: bool = False
 
     def items(self, pieces: int = FEW) -> list[Any]:
         """A whole stream with so many pieces, and what makes it a finished answer."""
@@ -113,8 +116,17 @@ def one_branch(source: Observable[Any]) -> Observable[Any]:
     return branch
 
 
-def _array(pieces: Iterable[int]) -> Iterable[bytes]:
-    return elements(pieces)
+def list_pieces(pieces: Iterable[int]) -> Iterator[Event]:
+    """A list of texts, written as the text of an answer."""
+    return (TextDelta(element.decode(), part_id="p") for element in elements(pieces))
+
+
+def values_of(shown: Sequence[Any]) -> str:
+    return "".join(shown[-1].value or ()) if shown else ""
+
+
+def lines_of(lines: Sequence[bytes]) -> str:
+    return "".join(json.loads(line).get("text", "") for line in b"".join(lines).splitlines())
 
 
 ROWS = (
@@ -129,12 +141,23 @@ ROWS = (
     Row("retry_before_output", ops.retry_before_output),
     Row("share_bounded", lambda: ops.share_bounded(4), runs_ahead=4),
     Row("run_tools", lambda: ops.run_tools([piece])),
+    Row("record", lambda: ops.record(MemoryStore())),
+    Row("redact", ops.redact),
+    Row("encode", lambda: ops.encode("jsonl"), said=lines_of, answers_errors=True),
     Row("project", ops.project, said=last_text, reduces=True),
-    Row("snapshots", ops.snapshots, said=last_text, reduces=True),
-    Row("to_response", ops.to_response, said=last_text, reduces=True),
+    Row("snapshots", ops.snapshots, said=last_text, reduces=True, answers_errors=True),
+    Row("to_response", ops.to_response, said=last_text, reduces=True, answers_errors=True),
+    Row(
+        "partial_objects",
+        lambda: ops.partial_objects(list[str]),
+        list_pieces,
+        values_of,
+        reduces=True,
+        fails_when_empty=True,
+    ),
     Row("frame_sse", ops.frame_sse, lambda pieces: (sse(json.dumps(piece(n))) for n in pieces), json_of),
     Row("frame_ndjson", ops.frame_ndjson, lambda pieces: (b'"%b"\n' % piece(n).encode() for n in pieces), json_of),
-    Row("frame_json_array", ops.frame_json_array, _array, json_of, fails_when_empty=True),
+    Row("frame_json_array", ops.frame_json_array, elements, json_of, fails_when_empty=True),
     Row(
         "frame_eventstream",
         ops.frame_eventstream,
