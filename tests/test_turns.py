@@ -18,6 +18,7 @@ from rxstream.events import (
     Cancelled,
     Event,
     Finish,
+    MediaDelta,
     ProviderEvent,
     ResponseStart,
     TextDelta,
@@ -305,6 +306,42 @@ def test_an_answer_too_long_is_a_limit_by_name() -> None:
     seen = see(Model([turn(1, TextDelta("a" * 100))]), limits=rxs.Limits(max_text_bytes=50))
     assert isinstance(seen.error, rxs.LimitError)
     assert seen.error.setting == "max_text_bytes"
+
+
+def test_disposed_between_two_turns_the_model_is_not_asked_again() -> None:
+    model = Model(TWO_TURNS)
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+
+        def on_next(event: Event) -> None:
+            if isinstance(event, ProviderEvent):
+                loop.call_soon(subscription.dispose)
+
+        subscription = rxs.run_turns(model, ASK, [Work().tool()]).subscribe(on_next)
+        await asyncio.sleep(10)
+
+    run_virtual(main())
+    assert len(model.asked) == 1
+
+
+def test_a_sink_is_told_that_the_model_was_not_asked_again() -> None:
+    class Quiet:
+        async def on_event(self, event: Event) -> None: ...
+
+        async def on_end(self, end: rxs.StreamEnd) -> None: ...
+
+    async def main() -> rxs.StreamEnd:
+        model = Model([calling(1, call("1"))])
+        return await rxs.subscribe(rxs.run_turns(model, ASK, [Work().tool()], max_turns=1), Quiet()).result()
+
+    assert run_virtual(main()).outcome == "incomplete"
+
+
+def test_audio_which_no_request_has_a_place_for_ends_the_loop_with_an_error() -> None:
+    seen = see(Model([calling(1, MediaDelta("audio/mp3", "AAAA"), call("1"))]), Work().tool())
+    assert order(seen)[-3:] == ["R1", "provider_event", "provider_event"]
+    assert isinstance(seen.error, rxs.RequestError)
 
 
 @dataclass

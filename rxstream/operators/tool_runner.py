@@ -293,7 +293,7 @@ class ToolRunner(Stage[Event, Event]):
         if self.stopped:
             return
         self._abandon(event)
-        if not (self._parked or self._emitting):
+        if not self._emitting:
             try:
                 self._tell_unfinished()
             except Exception as error:

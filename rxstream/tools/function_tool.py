@@ -191,8 +191,15 @@ async def _in_thread(work: Callable[[], Any], context: ToolContext) -> Any:
 
     loop = asyncio.get_running_loop()
     future = loop.run_in_executor(None, contextvars.copy_context().run, begin)
+    future.add_done_callback(_look_at)
     try:
         return await asyncio.shield(future)
     except asyncio.CancelledError:
         await asyncio.wait([future])
         raise
+
+
+def _look_at(future: asyncio.Future[Any]) -> None:
+    """Of what a thread raises after its call was cancelled, the loop is not to complain."""
+    if not future.cancelled():
+        future.exception()

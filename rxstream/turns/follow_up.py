@@ -56,7 +56,7 @@ def reason_to_stop(response: Response, *, is_last: bool) -> Stopped | None:
     if not response.tool_calls:
         return "answered"
     answered = {result.call_id for result in response.tool_results}
-    if not all(call.valid and call.call_id in answered for call in response.tool_calls):
+    if not all(call.call_id in answered for call in response.tool_calls):
         return "unanswered_call"
     return "max_turns" if is_last else None
 

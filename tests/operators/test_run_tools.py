@@ -204,6 +204,40 @@ def test_other_sources_of_the_same_demand_get_their_turn() -> None:
     assert 40 <= seen.count("a") <= 60
 
 
+def test_other_sources_get_their_turn_also_while_nothing_closes_the_gate() -> None:
+    async def main() -> list[str]:
+        with_tools = source_of(*[text("a")] * 60).pipe(ops.run_tools([]))
+        together = rx.merge(with_tools, source_of(*[text("b")] * 60)).pipe(ops.bounded_buffer(1000))
+        return [short(event) async for event in rxs.iterate(together)]
+
+    seen = run_virtual(main())
+    assert 20 <= seen[:60].count("a") <= 40
+
+
+def test_a_chunk_of_many_events_stops_where_demand_does() -> None:
+    chunk = b'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}\n\n' * 400
+    limits = rxs.Limits(max_unapplied_events=1)
+
+    async def main() -> int:
+        end = chunk[: len(chunk) // 400].replace(b"null", b'"stop"') + b"data: [DONE]\n\n"
+        events = rxs.from_chunks([chunk, end]).pipe(ops.parse("openai-chat"), ops.run_tools([]))
+        return sum([isinstance(event, TextDelta) async for event in rxs.iterate(events, limits=limits)])
+
+    assert run_virtual(main()) == 401
+
+
+def test_a_source_shared_by_rx_runs_on_when_the_first_subscriber_has_left() -> None:
+    async def main() -> list[str]:
+        shared = source_of(*[text(str(n)) for n in range(5)]).pipe(rx_ops.share())
+        first = rxs.iterate(shared.pipe(ops.run_tools([])))
+        second = rxs.iterate(shared)
+        assert short(await anext(first)) == "0"
+        first.dispose()
+        return [short(event) async for event in second]
+
+    assert run_virtual(main()) == ["0", "1", "2", "3", "4"]
+
+
 def test_more_calls_than_the_limit_end_the_stream_with_its_name() -> None:
     work = Work()
 

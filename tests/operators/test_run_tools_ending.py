@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -14,8 +15,10 @@ from reactivex.subject import Subject
 
 import rxstream as rxs
 from rxstream import operators as ops
+from rxstream.consume.pull import open_pull
 from rxstream.events import Cancelled, Event, TextDelta, ToolCall, ToolResult
-from rxstream.testing import run_virtual
+from rxstream.flow import Scope
+from rxstream.testing import run, run_virtual
 from tests.operators.timed import FOR_EVER, Seen, at, now, watch
 from tests.operators.tool_kit import FINISH, START, Work, call, order, results, short, source_of, times
 
@@ -76,33 +79,6 @@ def test_a_tool_that_cancels_itself_is_unknown() -> None:
         return await watch(source_of(ToolCall("1", "gives_up", "")).pipe(ops.run_tools([gives_up])))
 
     assert order(run_virtual(main())) == ["T1", "R1:unknown"]
-
-
-def test_a_thread_that_is_too_late_keeps_its_place_until_it_ends() -> None:
-    release, running, peak = threading.Event(), [0], [0]
-    begun, loop = asyncio.Event(), list[asyncio.AbstractEventLoop]()
-
-    def slow(n: int, context: rxs.ToolContext) -> int:
-        running[0] += 1
-        peak[0] = max(peak[0], running[0])
-        loop[0].call_soon_threadsafe(begun.set)
-        while n == 0 and not context.cancellation.is_cancelled:
-            release.wait(0.001)
-        running[0] -= 1
-        return n
-
-    async def main() -> list[str]:
-        # The clock of `run_virtual` stands while a thread runs: time passes by hand here.
-        stop = rxs.Cancellation()
-        loop.append(asyncio.get_running_loop())
-        source = source_of(ToolCall("0", "slow", '{"n":0}'), ToolCall("1", "slow", '{"n":1}'))
-        response = asyncio.ensure_future(rxs.collect(source.pipe(ops.run_tools([slow], 1, cancellation=stop))))
-        await begun.wait()
-        stop.cancel()
-        return [f"{one.call_id} {one.outcome}" for one in (await response).tool_results]
-
-    assert run_virtual(main()) == ["0 unknown", "1 error"]
-    assert (running, peak) == ([0], [1])
 
 
 # The stream fails ----------------------------------------------------------------------------------------------------
@@ -416,3 +392,124 @@ def test_a_consumer_that_fails_while_it_is_told_what_is_unknown_gets_its_error()
         return signals
 
     assert run_virtual(main()) == ["T1", "finish", "R1:unknown", "reader"]
+
+
+def test_a_tool_hears_a_cancellation_before_it_returns() -> None:
+    work, stop = Work(), rxs.Cancellation()
+    heard: list[bool] = []
+
+    def note(event: Event) -> None:
+        if isinstance(event, TextDelta):
+            stop.cancel()
+            heard.append(work.contexts["1"].cancellation.is_cancelled)
+
+    async def main() -> None:
+        source = rxs.from_aiter(at((0, call("1", 9)), (1, TextDelta("a")), then=FOR_EVER))
+        await watch(source.pipe(ops.run_tools([work.tool()], cancellation=stop), rx_ops.do_action(note)))
+
+    run_virtual(main())
+    assert heard == [True]
+
+
+def test_a_cancelled_from_inside_a_signal_is_not_put_behind_results() -> None:
+    work, hot = Work(), Subject[Event]()
+
+    async def main() -> list[str]:
+        signals: list[str] = []
+
+        def on_next(event: Event) -> None:
+            signals.append(f"({short(event)}")
+            if isinstance(event, TextDelta):
+                hot.on_next(Cancelled())
+            signals.append(f"{short(event)})")
+
+        hot.pipe(ops.run_tools([work.tool()])).subscribe(on_next)
+        hot.on_next(call("1", 9))
+        await asyncio.sleep(1)
+        hot.on_next(TextDelta("a"))
+        return signals
+
+    assert run_virtual(main()) == ["(T1", "T1)", "(a", "(cancelled", "cancelled)", "a)"]
+
+
+def test_a_result_that_was_held_and_dropped_is_counted() -> None:
+    async def main() -> int:
+        scope = Scope()
+        pull = open_pull(source_of(call("1", 1), call("2", 9)).pipe(ops.run_tools([Work().tool()])), scope)
+        for _ in "ab":
+            assert await pull.wait()
+            pull.take()
+        await asyncio.sleep(2)
+        pull.dispose()
+        await scope.closed()
+        return scope.discarded
+
+    assert run_virtual(main()) == 1
+
+
+def test_a_tool_that_cleans_up_after_its_time_is_not_cancelled_again() -> None:
+    tidied: list[float] = []
+
+    async def tidy() -> None:
+        try:
+            await asyncio.sleep(100)
+        finally:
+            await asyncio.sleep(2)
+            tidied.append(now())
+
+    async def main() -> None:
+        events = source_of(ToolCall("1", "tidy", "")).pipe(ops.run_tools([tidy], timeout_seconds=1))
+        async with rxs.iterate(events) as stream:
+            assert [short(await anext(stream)) for _ in "ab"] == ["T1", "R1:unknown"]
+
+    run_virtual(main())
+    assert tidied == [3]
+
+
+def test_a_thread_whose_time_is_over_keeps_its_place_until_it_returns() -> None:
+    running, peak = [0], [0]
+
+    def slow(n: int, context: rxs.ToolContext) -> int:
+        running[0] += 1
+        peak[0] = max(peak[0], running[0])
+        if n == 0:
+            nap = threading.Event()
+            while not context.cancellation.is_cancelled:
+                nap.wait(0.001)
+            nap.wait(0.05)
+        running[0] -= 1
+        return n
+
+    async def main() -> list[str]:
+        source = source_of(ToolCall("0", "slow", '{"n":0}'), ToolCall("1", "slow", '{"n":1}'))
+        made = rxs.FunctionTool.of(slow, timeout_seconds=0.02)
+        response = await rxs.collect(source.pipe(ops.run_tools([made], 1)))
+        return [f"{one.call_id} {one.outcome}" for one in response.tool_results]
+
+    assert run(main())[0] == "0 unknown"  # time is real here: the virtual clock stands while a thread runs
+    assert peak == [1]
+
+
+def test_a_call_that_still_waited_for_a_thread_does_not_run() -> None:
+    ran: list[int] = []
+    stop, begun = rxs.Cancellation(), asyncio.Event()
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+
+        def blocks(n: int, context: rxs.ToolContext) -> None:
+            ran.append(n)
+            loop.call_soon_threadsafe(begun.set)
+            while not context.cancellation.is_cancelled:
+                threading.Event().wait(0.001)
+
+        source = source_of(*(ToolCall(str(n), "blocks", f'{{"n":{n}}}') for n in range(2)))
+        response = asyncio.ensure_future(rxs.collect(source.pipe(ops.run_tools([blocks], cancellation=stop))))
+        await begun.wait()
+        stop.cancel()
+        await response
+        await loop.shutdown_default_executor()
+
+    run_virtual(main())
+    assert ran == [0]
