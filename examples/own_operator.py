@@ -1,4 +1,4 @@
-"""An operator of your own, composed or as a stage that makes many items from one. Run: python examples/own_operator.py"""
+"""An operator of your own, composed, or as a stage that makes many of one. Run: python examples/own_operator.py"""
 
 from __future__ import annotations
 

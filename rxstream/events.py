@@ -3,8 +3,8 @@
 Slots dataclasses (0.18 us to make against 0.46 frozen and 1.4 as pydantic models), treated as immutable: nobody
 changes an event that was handed on. `EVENT_ADAPTER` reads and writes them as JSON and exports their JSON Schema.
 
-Every content event says which answer it belongs to (`choice`) and which part of it (`part_id`): text is only ever joined
-within one part, choice and kind. Unknown counts are None; unknown is not zero.
+Every content event says which answer it belongs to (`choice`) and which part of it (`part_id`): text is only ever
+joined within one part, choice and kind. Unknown counts are None; unknown is not zero.
 """
 
 from __future__ import annotations
