@@ -24,6 +24,7 @@ UIPart: TypeAlias = dict[str, Any]
 
 UNNAMED = "unknown"
 UNFINISHED = "the call was never completed"
+NOT_JSON = "the arguments are not JSON"
 UNCERTAIN = "nobody can say whether the tool had its effect"
 
 
@@ -77,9 +78,13 @@ class UICalls:
         about: UIPart = {"toolCallId": event.call_id, "toolName": started.name}
         if isinstance(event, ToolCallInvalid):
             return [*parts, _input_error(about, event.arguments, event.reason)]
+        try:
+            value = event.parsed
+        except ValueError:  # who made the event did not look
+            return [*parts, _input_error(about, event.arguments, NOT_JSON)]
         if signatures := self._signatures.pop(event.call_id, None):
             about["providerMetadata"] = {"rxstream": signatures}
-        return [*parts, {"type": "tool-input-available", **about, "input": event.parsed}]
+        return [*parts, {"type": "tool-input-available", **about, "input": value}]
 
     def close_all(self) -> list[UIPart]:
         """What nobody closed is no call that may run."""
