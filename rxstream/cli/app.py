@@ -108,29 +108,75 @@ def chat(
 
 @app.command()
 def replay(
-    file: Annotated[Path, typer.Argument(help="A recorded response body; - for standard input.")],
-    wire: Annotated[str, typer.Option(help="The wire it was recorded from, such as openai-chat or anthropic.")],
-    cut: Annotated[int | None, typer.Option(min=1, help="Cut the body into chunks of so many bytes.")] = None,
+    file: Annotated[Path, typer.Argument(help="A recorded response body, or a recording; - for standard input.")],
+    wire: Annotated[
+        str | None,
+        typer.Option(help="The wire it was recorded from, such as openai-chat; a recording may name it itself."),
+    ] = None,
+    cut: Annotated[int | None, typer.Option(min=1, help="Cut it into chunks of so many bytes at most.")] = None,
+    speed: Annotated[
+        float | None, typer.Option(help="Play a recording at its own times (1) or faster; without it, at once.")
+    ] = None,
     output: Annotated[
         ReplayAs, typer.Option("--as", help="One JSON event a line, the text, or the response as one JSON object.")
     ] = ReplayAs.TEXT,
 ) -> None:
-    """Read a recorded body through the pipeline. The result never depends on --cut.
+    """Read a recorded body or a recording through the pipeline. The result never depends on --cut.
 
     Exit code: 0 completed, incomplete or cancelled; 3 failed or broken off; 2 wrong use.
     """
-    from rxstream.cli.replay import run_replay
-    from rxstream.providers.registry import wire_names
+    from rxstream.cli.replay import ReplayOptions, run_replay
 
-    if wire not in wire_names():
-        refuse(f"there is no wire {wire!r}; known are {', '.join(wire_names())}")
+    if speed is not None and not speed > 0:
+        refuse(f"--speed must be positive, not {speed}")
     try:
-        code = run_replay(file, wire, cut, output)
+        code = run_replay(ReplayOptions(file, wire, cut, speed, output))
     except BrokenPipeError:
         raise  # whoever read has seen enough (`| head`): Click ends in silence
     except OSError as error:
         say(f"rxstream: cannot write: {error.strerror}")
         code = FAILED
+    raise typer.Exit(code)
+
+
+@app.command()
+def record(
+    url: Annotated[str | None, typer.Argument(help="What to ask: a URL; or name a --provider.")] = None,
+    out: Annotated[Path, typer.Option(help="The file; one that is there is replaced if it is a recording.")] = Path(
+        "recording.jsonl"
+    ),
+    wire: Annotated[str | None, typer.Option(help="The wire of the URL's answer, noted for replay.")] = None,
+    data: Annotated[str | None, typer.Option(help="The body to send to the URL, or @FILE; then it is a POST.")] = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(help="'Name: value' to send to the URL; $NAME in it is a variable of the environment."),
+    ] = None,
+    provider: Annotated[str | None, typer.Option(help="Who answers, as in chat.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="The provider's server, as in chat.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model's name.")] = None,
+    prompt: Annotated[str | None, typer.Option(help="The question; else it is read from standard input.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="The most tokens of the answer.")] = None,
+) -> None:
+    """Record an answer: its chunks as they came, their times, status and headers, and how it ended.
+
+    The file has mode 0600. Keys come from the environment; headers of the answer are kept without secrets, its body as
+    it came. Ctrl-C ends the recording. Exit code: 0 completed or cut at a limit, 3 failed or broken off, 130
+    interrupted, 2 wrong use.
+    """
+    from rxstream.cli.record import RecordOptions, run_record
+    from rxstream.errors import StreamError
+    from rxstream.local import LocalModelError
+
+    if (url is None) == (provider is None):
+        refuse("name a URL or a --provider: rxstream record --provider openai --prompt 'Why is the sky blue?'")
+    if provider is not None:
+        prompt = _asked(prompt if prompt is not None else _read_prompt())
+    try:
+        code = run_record(
+            RecordOptions(out, url, wire, data, header or [], provider, base_url, model, prompt or "", max_tokens)
+        )
+    except (LocalModelError, StreamError, ValueError) as error:
+        refuse(str(error))
     raise typer.Exit(code)
 
 

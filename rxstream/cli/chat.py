@@ -23,7 +23,7 @@ from rxstream.local import LocalModel
 from rxstream.requests import ModelRequest
 from rxstream.sinks.terminal import TerminalSink
 
-__all__ = ("ChatOptions", "run_chat")
+__all__ = ("ChatOptions", "open_endpoint", "request_of", "run_chat")
 
 LOCAL_WIRES: Final = ("openai-chat", "anthropic")
 """What the local model speaks: these names mean it where no server is named."""
@@ -69,12 +69,12 @@ async def _chat(options: ChatOptions) -> int:
         stack.enter_context(cancel_on_interrupt(stop))
         try:
             with stop.interrupts():
-                endpoint = await stack.enter_async_context(await _endpoint(options, stack))
+                endpoint = await stack.enter_async_context(await open_endpoint(options, stack))
         except Interrupted:
             options.say("cancelled")
             return INTERRUPTED
         probe, stats = Probe(), ops.BufferStats()
-        events = endpoint.stream(_request(options)).pipe(*_pipeline(probe, stats, stop))
+        events = endpoint.stream(request_of(options)).pipe(*_pipeline(probe, stats, stop))
         end = await subscribe(events, TerminalSink(show_reasoning=options.show_reasoning)).end()
         options.say(probe.summary(end, stats))
         if end.error is not None:
@@ -82,7 +82,8 @@ async def _chat(options: ChatOptions) -> int:
         return INTERRUPTED if stop.is_cancelled else exit_code(end.outcome)
 
 
-async def _endpoint(options: ChatOptions, stack: AsyncExitStack) -> Endpoint:
+async def open_endpoint(options: ChatOptions, stack: AsyncExitStack) -> Endpoint:
+    """Who answers: the local model, closed with `stack`, or a provider."""
     if options.base_url is not None or options.provider not in LOCAL_WIRES:
         return connect(options.provider, base_url=options.base_url, model=options.model)
     local = await stack.enter_async_context(LocalModel())
@@ -95,7 +96,8 @@ async def _endpoint(options: ChatOptions, stack: AsyncExitStack) -> Endpoint:
     )
 
 
-def _request(options: ChatOptions) -> ModelRequest:
+def request_of(options: ChatOptions) -> ModelRequest:
+    """What is asked."""
     return ModelRequest.of(options.prompt, max_output_tokens=options.max_tokens, temperature=options.temperature)
 
 

@@ -119,6 +119,20 @@ class Endpoint:
         """
         return self._ask(request, self._wire, stream=True)
 
+    def stream_bytes(self, request: ModelRequest | Mapping[str, Any]) -> Observable[bytes]:
+        """Ask as `stream` does, and give the body as it comes: `stream_bytes(request).pipe(parse(endpoint.provider))`.
+
+        Args:
+            request: as in `stream`.
+
+        Returns:
+            A cold observable of bytes, as `http_stream`; what is to see the wire, such as `record`, goes behind it.
+
+        Raises:
+            RequestError: as in `stream`.
+        """
+        return self._send(request, self._wire, stream=True)
+
     async def complete(self, request: ModelRequest | Mapping[str, Any]) -> Response:
         """Ask for an answer that comes whole, and give the `Response` that its stream would have come to.
 
@@ -152,9 +166,13 @@ class Endpoint:
         await self.aclose()
 
     def _ask(self, request: ModelRequest | Mapping[str, Any], wire: Wire, *, stream: bool) -> Observable[Event]:
+        chunks = self._send(request, wire, stream=stream)
+        return chunks.pipe(parse(wire, limits=self._limits, diagnostics=self._diagnostics))
+
+    def _send(self, request: ModelRequest | Mapping[str, Any], wire: Wire, *, stream: bool) -> Observable[bytes]:
         said = self._write(self._with_model(request), stream=stream, dialect=wire.dialect)
         headers = {"content-type": "application/json", **said.headers, **self._headers}
-        chunks = http_stream(
+        return http_stream(
             self._client,
             said.method,
             self._address.url(said.path, said.body.get("model")),
@@ -164,7 +182,6 @@ class Endpoint:
             diagnostics=self._diagnostics,
             **({} if self._auth is None else {"auth": self._auth}),
         )
-        return chunks.pipe(parse(wire, limits=self._limits, diagnostics=self._diagnostics))
 
     def _with_model(self, request: ModelRequest | Mapping[str, Any]) -> ModelRequest | Mapping[str, Any]:
         """The request with a model, where anybody says one. A server that has only one model needs none."""

@@ -49,7 +49,7 @@ class Scope:
         self.is_finishing = False
         """Whether the dispose that runs now comes from a stage that has seen the wire's own end, as `finish` says."""
         self.response_head: tuple[int, Mapping[str, str]] | None = None
-        """Status and headers of the answer that a source of this subscription reads, the latest where it had several."""
+        """Status and headers of the answer that a source here reads; the latest, where there were several."""
         self._closers: dict[int, Closer] = {}
         self._entered = False
 

@@ -41,7 +41,8 @@ class RecordingReader:
     """Reads an open file line by line: one line is in memory at a time.
 
     Args:
-        file: at its start.
+        file: at its start, or behind `start`.
+        start: what was read of it already, to see whether it is a recording.
 
     Attributes:
         header: what it is of.
@@ -53,9 +54,9 @@ class RecordingReader:
 
     __slots__ = ("_file", "ending", "header")
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, start: bytes = b"") -> None:
         self._file = file
-        self.header = parse_header(file.readline(MAX_LINE_BYTES))
+        self.header = parse_header(start + file.readline(MAX_LINE_BYTES))
         self.ending: Ending | None = None
 
     def __iter__(self) -> Iterator[Item]:

@@ -22,7 +22,7 @@ __all__ = ("Speed", "replay")
 Speed = float | Literal["recorded"] | None
 
 
-def replay(recording: Recording | str | os.PathLike[str], *, speed: Speed = 1.0) -> Observable[Any]:
+def replay(recording: Recording | RecordingReader | str | os.PathLike[str], *, speed: Speed = 1.0) -> Observable[Any]:
     """Emit what was recorded, at the times at which it came, and end as it ended.
 
         replay("answer.jsonl")              --ab--c--#
@@ -34,7 +34,8 @@ def replay(recording: Recording | str | os.PathLike[str], *, speed: Speed = 1.0)
     once. Under a virtual clock an hour of waiting takes no time.
 
     Args:
-        recording: a path, which is read line by line as it is played, or a `Recording` in memory.
+        recording: a path, which is read line by line as it is played, or a `Recording` in memory; a `RecordingReader`
+            serves one subscription.
         speed: how much faster than it was; `"recorded"` is 1; None does not wait at all.
 
     Returns:
@@ -68,7 +69,7 @@ class _Replay(Reader[Any]):
         self,
         observer: abc.ObserverBase[Any],
         flow: FlowScheduler,
-        recording: Recording | str | os.PathLike[str],
+        recording: Recording | RecordingReader | str | os.PathLike[str],
         factor: float | None,
     ) -> None:
         super().__init__(observer, flow)
@@ -82,6 +83,8 @@ class _Replay(Reader[Any]):
     async def open(self) -> None:
         if isinstance(self._recording, Recording):
             self._reader, self._items = self._recording, iter(self._recording.items)
+        elif isinstance(self._recording, RecordingReader):
+            self._reader, self._items = self._recording, iter(self._recording)
         else:
             self._file = open(self._recording, "rb")  # noqa: ASYNC230, SIM115  # a line at a time; closed in `close`
             self._reader = reader = RecordingReader(self._file)
