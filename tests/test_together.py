@@ -92,7 +92,7 @@ def test_a_slow_sink_that_stops_goes_on_and_is_cancelled_in_mid_queue() -> None:
 
             seen = len(sink.events)
             sink.may_go_on.set()
-            await until(lambda: len(sink.events) >= seen + 300)
+            await until(lambda: len(sink.events) >= seen + 100)
             sink.may_go_on.clear()
             assert first_stop < await provider.wait_blocked(record)
 

@@ -161,7 +161,7 @@ def test_fewer_items_than_were_asked_for_and_then_the_end_are_fine(row: Row) -> 
 @every_row
 def test_pulls_from_inside_the_delivery_leave_the_stack_flat(row: Row) -> None:
     """5."""
-    pieces = 1500  # more than the interpreter's own limit on nested calls
+    pieces = 1100  # more than the interpreter's own limit on nested calls
 
     async def main() -> tuple[Boundary, set[int]]:
         depths: set[int] = set()
