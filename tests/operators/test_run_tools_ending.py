@@ -458,9 +458,10 @@ def test_a_tool_that_cleans_up_after_its_time_is_not_cancelled_again() -> None:
             tidied.append(now())
 
     async def main() -> None:
-        events = source_of(ToolCall("1", "tidy", "")).pipe(ops.run_tools([tidy], timeout_seconds=1))
-        async with rxs.iterate(events) as stream:
+        source = rxs.from_aiter(at((0, ToolCall("1", "tidy", "")), then=FOR_EVER))
+        async with rxs.iterate(source.pipe(ops.run_tools([tidy], timeout_seconds=1))) as stream:
             assert [short(await anext(stream)) for _ in "ab"] == ["T1", "R1:unknown"]
+            await asyncio.sleep(1)
 
     run_virtual(main())
     assert tidied == [3]
