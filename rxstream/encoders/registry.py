@@ -13,6 +13,7 @@ __all__ = ("encode_body", "encoder", "encoder_names")
 
 ENCODERS: Final[dict[str, str]] = {
     "ai-sdk-ui": "ai_sdk_ui:UIMessageEncoder",
+    "anthropic": "anthropic:AnthropicEncoder",
     "jsonl": "jsonl:JSONLEncoder",
     "openai-chat": "openai_chat:OpenAIChatEncoder",
 }

@@ -29,14 +29,30 @@ class Written:
     @property
     def data(self) -> list[str]:
         """The data of every frame; a frame that is not one line of data, and whole, fails here."""
+        frames = self._frames
+        for frame in frames:
+            assert frame.startswith("data: ")
+            assert "\n" not in frame
+            assert "\r" not in frame
+        return [frame.removeprefix("data: ") for frame in frames]
+
+    @property
+    def named_objects(self) -> list[dict[str, Any]]:
+        """The JSON of every frame; each has its object's type as its name."""
+        objects = []
+        for frame in self._frames:
+            name, data = frame.split("\n")
+            objects.append(json.loads(data.removeprefix("data: ")))
+            assert name == f"event: {objects[-1]['type']}"
+        return objects
+
+    @property
+    def _frames(self) -> list[str]:
         for piece in self.pieces:
             assert not piece or piece.endswith(b"\n\n")
         frames = self.body.decode().split("\n\n")
         assert frames.pop() == ""
-        for frame in frames:
-            assert frame.startswith("data: ")
-            assert frame.splitlines() == [frame] or "\n" not in frame
-        return [frame.removeprefix("data: ") for frame in frames]
+        return frames
 
     @property
     def objects(self) -> list[dict[str, Any]]:
