@@ -298,7 +298,7 @@ class BufferQueue(Generic[T]):
     def _hold(self, event: T, size: int, rest: Iterator[T], *, left: int, is_first: bool) -> None:
         was_paused = self._pauses_when_full and is_first and len(self.events) >= self._max_events
         if self._held is not None or was_paused:
-            self._overflow("upstream went on while the buffer was full: it cannot pause", "max_events")
+            self._overflow("upstream went on while the buffer was full: it cannot pause")
             return
         self._held, self.held_bytes = (event, size, rest), left
 
@@ -332,7 +332,7 @@ class BufferQueue(Generic[T]):
         if isinstance(event, DROPPABLE_EVENTS):
             self._drop_new(event)
         else:
-            self._overflow("nothing that waits may be dropped", "max_events")
+            self._overflow("nothing that waits may be dropped")
         return True
 
     def _drop_at(self, index: int) -> None:
@@ -346,7 +346,7 @@ class BufferQueue(Generic[T]):
         """Join what can be joined. Asked again afterwards: a policy that goes on asking for it pauses instead."""
         merged = joined_text(self.events, self._loss)
         if len(merged) == len(self.events):
-            self._overflow("the overflow policy asked to coalesce, and nothing can be joined", "max_events")
+            self._overflow("the overflow policy asked to coalesce, and nothing can be joined")
             return True
         self.events.clear()
         self.events.extend(merged)
@@ -377,13 +377,15 @@ class BufferQueue(Generic[T]):
 
     def _fail(self, error: Exception | None) -> None:
         if error is None:
-            self._overflow("an event does not fit and the policy fails", "max_events")
+            self._overflow("an event does not fit and the policy fails")
         else:
             self.dropped += 1
             self.failure = error
 
-    def _overflow(self, cause: str, setting: str) -> None:
+    def _overflow(self, cause: str, setting: str | None = None) -> None:
         self.dropped += 1
+        if setting is None:  # the bound that is reached
+            setting = "max_events" if len(self.events) >= self._max_events else "max_bytes"
         limit = self._max_events if setting == "max_events" else self._max_bytes
         self.failure = BufferOverflow(
             f"the buffer overflowed (max_events={self._max_events}, max_bytes={self._max_bytes}): {cause}; "
