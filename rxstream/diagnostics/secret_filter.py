@@ -8,11 +8,12 @@ to it is dropped as it comes.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Final
 
-from rxstream.diagnostics.secret_rules import MAX_TOKEN_HEADER, Rule
+from rxstream.diagnostics.secret_rules import MAX_TOKEN_HEADER, NEVER, Rule
 
 __all__ = ("REDACTED", "SecretFilter", "SecretPatterns")
 
@@ -46,16 +47,21 @@ class SecretPatterns:
     def whole(self) -> re.Pattern[str]:
         """A secret; the number of its last group, less one, is its rule's."""
         if self._whole is None:
-            self._whole = re.compile("|".join(rule.whole() for rule in self.rules) or r"(?!)", re.ASCII | re.DOTALL)
+            self._whole = self._compiled(Rule.whole)
         return self._whole
 
     @property
     def beginning(self) -> re.Pattern[str]:
         """What may become one; it has a group where a part of the secret is there."""
         if self._beginning is None:
-            parts = "|".join(rule.beginning() for rule in self.rules)
-            self._beginning = re.compile(parts or r"(?!)", re.ASCII | re.DOTALL)
+            self._beginning = self._compiled(Rule.beginning)
         return self._beginning
+
+    def _compiled(self, pattern_of: Callable[[Rule], str]) -> re.Pattern[str]:
+        """One pattern of all rules; a boundary that several in a row share is asked for once."""
+        runs = groupby(self.rules, key=lambda rule: rule.boundary)
+        parts = [f"{boundary}(?:{'|'.join(map(pattern_of, run))})" for boundary, run in runs]
+        return re.compile("|".join(parts) or NEVER, re.ASCII | re.DOTALL)
 
     def tail(self, rule: Rule) -> re.Pattern[str]:
         """How a secret of that rule goes on."""
@@ -67,7 +73,7 @@ class SecretPatterns:
         """`text` without its secrets; the same object where it has none."""
         if self.whole.search(text) is None:
             return text
-        return self.whole.sub(lambda found: (found[found.lastindex or 0] or "") + REDACTED, text)
+        return self.whole.sub(lambda found: found[found.lastindex or 0] + REDACTED, text)
 
 
 class SecretFilter:
@@ -148,7 +154,8 @@ class SecretFilter:
                 return "".join(out)
             group = whole.lastindex or 0
             rule, start = patterns.rules[group - 1], whole.end()
-            out += (text[sent : whole.end(group)], REDACTED)
+            kept_to = whole.end(group) if rule.keeps else whole.start()
+            out += (text[sent : max(sent, kept_to)], REDACTED)
             sent = start
             if not is_last and self._goes_on(rule, text, start):
                 self._drop_from(rule, text, start)

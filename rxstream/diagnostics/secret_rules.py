@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ("NAMES", "PREFIXES", "Rule", "make_rules", "name_pattern")
+__all__ = ("NAMES", "NEVER", "PREFIXES", "Rule", "make_rules", "name_pattern")
 
 NAMES: Final = (
     "authorization",
@@ -78,6 +78,8 @@ QUOTED: Final = (  # the opening quote, and the characters inside
 WORD: Final = r"(?:(?<![A-Za-z])|(?<![A-Z])(?=[A-Z]))"
 """Where a word of a name begins: `api_key`, `xApiKey`."""
 
+NEVER: Final = r"(?!)"
+
 BARE: Final = r"[^\s\"'&,;{}\[\]\\<>()]"
 
 Atom = tuple[str, str]
@@ -110,15 +112,16 @@ class Rule:
         return bool(self.kept)
 
     def whole(self) -> str:
-        """The pattern of a secret; its one group is what stays."""
-        kept, rest = _joined(self.kept), _joined((*self.opening, *self.secret))
-        return f"{self.boundary}({kept}){rest}{self.tail}"
+        """The pattern of a secret behind its boundary; its one group is what stays, and stands last where nothing does.
+
+        For the regex engine looks at the first character of an alternative before it enters it, and at no group's.
+        """
+        rest = _joined((*self.opening, *self.secret)) + self.tail
+        return f"({_joined(self.kept)}){rest}" if self.keeps else f"{rest}()"
 
     def beginning(self) -> str:
-        """The pattern of what ends with the text and may become one; its one group is what of the secret is there."""
-        nest = _nested(self.secret, r"(?!)")
-        nest = _nested((*self.kept, *self.opening), f"({nest})")
-        return self.boundary + nest
+        """The same of what ends with the text and may become one; its one group is what of the secret is there."""
+        return _nested((*self.kept, *self.opening), f"({_nested(self.secret, NEVER)})")
 
 
 def _joined(atoms: Sequence[Atom]) -> str:
@@ -127,7 +130,7 @@ def _joined(atoms: Sequence[Atom]) -> str:
 
 def _nested(atoms: Sequence[Atom], inner: str) -> str:
     """Every beginning of the sequence up to the text's end; behind all of it, the text's end or `inner`."""
-    is_last = inner == r"(?!)"
+    is_last = inner == NEVER
     for whole, part in reversed(atoms):
         goes_on = inner if is_last else rf"(?:\Z|{inner})"
         is_last = False
