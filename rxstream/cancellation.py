@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rxstream.events import CancelCause, Cancelled
+from rxstream.events import CancelCause, Cancelled, check_cause
 
 __all__ = ("Cancellation", "Interrupted")
 
@@ -72,7 +72,11 @@ class Cancellation:
 
         Returns:
             Whether this call was the one that cancelled.
+
+        Raises:
+            ValueError: `cause` is none.
         """
+        check_cause(cause)
         return self._cancel(Cancelled(cause, message))
 
     def _follow(self, event: Cancelled) -> None:

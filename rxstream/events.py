@@ -10,7 +10,7 @@ joined within one part, choice and kind. Unknown counts are None; unknown is not
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import Discriminator, JsonValue, TypeAdapter
 from pydantic_core import from_json
@@ -46,6 +46,7 @@ __all__ = (
     "Usage",
     "UsageUpdate",
     "Violation",
+    "check_cause",
     "event_json_schema",
 )
 
@@ -56,6 +57,17 @@ FinishReason = Literal[
 
 CancelCause = Literal["user_stop", "client_disconnect", "deadline", "budget", "operator"]
 """Who ended a stream that did not fail."""
+
+
+def check_cause(cause: str) -> None:
+    """Refuse what is no cause.
+
+    Raises:
+        ValueError: it is none of `CancelCause`.
+    """
+    if cause not in get_args(CancelCause):
+        raise ValueError(f"a stream is cancelled by {', '.join(get_args(CancelCause))}, not {cause!r}")
+
 
 ToolKind = Literal["function", "custom"]
 """`function` arguments are JSON; `custom` input is free text."""

@@ -52,6 +52,8 @@ def open_pull(source: Observable[T], scope: Scope) -> Pull[T]:
     """Subscribe to `source` as a consumer that pulls: from the buffer's own queue where one is directly above."""
     if isinstance(source, BufferedObservable):
         return source.pull(scope)
+    if not isinstance(source, Observable):
+        raise TypeError(f"a stream is an Observable, not {type(source).__name__}; rxs.from_iterable makes one")
     return LockStep(source, scope)
 
 

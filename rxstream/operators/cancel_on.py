@@ -34,7 +34,12 @@ def cancel_on(cancellation: Cancellation) -> Callable[[Observable[T]], Observabl
 
     Returns:
         A transparent operator. Its callback leaves the cancellation when the stream ends.
+
+    Raises:
+        TypeError: `cancellation` is none.
     """
+    if not isinstance(cancellation, Cancellation):
+        raise TypeError(f"cancel_on takes a Cancellation, not {type(cancellation).__name__}")
 
     def operator(source: Observable[T]) -> Observable[T]:
         def subscribe(observer: abc.ObserverBase[T], scheduler: abc.SchedulerBase | None = None) -> abc.DisposableBase:

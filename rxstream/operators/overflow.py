@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, Literal, Protocol, TypeAlias
 
 from rxstream.errors import StreamError
-from rxstream.events import DROPPABLE_EVENTS, CancelCause, Event, ReasoningDelta, RefusalDelta, TextDelta
+from rxstream.events import DROPPABLE_EVENTS, CancelCause, Event, ReasoningDelta, RefusalDelta, TextDelta, check_cause
 
 __all__ = (
     "BufferState",
@@ -234,7 +234,12 @@ def coalesce() -> BuiltInPolicy:
 
 
 def cancel(cause: CancelCause = "budget") -> BuiltInPolicy:
-    """End the stream as cancelled as soon as an event does not fit."""
+    """End the stream as cancelled as soon as an event does not fit.
+
+    Raises:
+        ValueError: `cause` is none.
+    """
+    check_cause(cause)
     return _Always(Cancel(cause))
 
 

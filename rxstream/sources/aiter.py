@@ -28,7 +28,14 @@ def from_aiter(items: AsyncIterable[T]) -> Observable[T]:
     Returns:
         A cold observable. What the iterable raises goes down as `on_error`; it is closed (`aclose`) at the end and on
         dispose, in a task of its own.
+
+    Raises:
+        TypeError: `items` cannot be iterated asynchronously.
     """
+    if not hasattr(items, "__aiter__"):
+        raise TypeError(
+            f"from_aiter takes an async iterable, not {type(items).__name__}; from_iterable takes a plain one"
+        )
 
     def subscribe(observer: abc.ObserverBase[T], scheduler: abc.SchedulerBase | None = None) -> abc.DisposableBase:
         source = _AiterSource(observer, FlowScheduler.of(scheduler), items)

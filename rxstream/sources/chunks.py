@@ -25,10 +25,10 @@ def from_chunks(chunks: Iterable[bytes], *, limits: Limits | None = None) -> Obs
         A cold observable, as `from_iterable`.
 
     Raises:
-        TypeError: `chunks` is one bytes object, whose items are numbers.
+        TypeError: `chunks` is one bytes object, whose items are numbers, or one text.
     """
-    if isinstance(chunks, bytes | bytearray | memoryview):
-        raise TypeError("from_chunks takes an iterable of bytes, not one bytes object: from_chunks([data])")
+    if isinstance(chunks, bytes | bytearray | memoryview | str):
+        raise TypeError(f"from_chunks takes an iterable of bytes, not one {type(chunks).__name__}: from_chunks([data])")
     size = (limits or DEFAULT_LIMITS).max_chunk_bytes
     return from_iterable(_Chunks(chunks, size))
 
