@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +32,21 @@ app.add_typer(local, name="local")
 DEMO_PROMPT = "Explain in two short paragraphs why a slow reader should pause the writer."
 
 Prompt = Annotated[str | None, typer.Argument(help="The question; without one it is read from standard input.")]
+
+
+def _say_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"rxstream {metadata.version('rxstream')}")
+        raise typer.Exit
+
+
+@app.callback()
+def rxstream(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version and leave.")
+    ] = False,
+) -> None:
+    """Language-model streams as reactive pipelines: bounded, ordered, and honest about how they ended."""
 
 
 @demo.callback()

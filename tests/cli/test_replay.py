@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from importlib import metadata
 from pathlib import Path
 from subprocess import PIPE
 from typing import Any
@@ -141,6 +142,11 @@ def test_help_teaches(rxstream: CommandLine) -> None:
         assert done.returncode == 0
         assert "Usage" in done.stdout
     assert "OPENAI_API_KEY" in rxstream("chat", "--help").stdout
+
+
+def test_the_version_is_said(rxstream: CommandLine) -> None:
+    done = rxstream("--version")
+    assert (done.returncode, done.stdout) == (0, f"rxstream {metadata.version('rxstream')}\n")
 
 
 def test_providers_are_listed(rxstream: CommandLine) -> None:
