@@ -136,8 +136,8 @@ def _responses(pieces: int) -> Iterator[bytes]:
 
 def _gemini(pieces: int) -> Iterator[bytes]:
     base = {"modelVersion": "gemini-2.5-flash", "responseId": "r1"}
-    usage = {"promptTokenCount": 12, "candidatesTokenCount": 5, "totalTokenCount": 17}
     for number, word in enumerate(words(pieces)):
+        usage = {"promptTokenCount": 12, "candidatesTokenCount": number, "totalTokenCount": 12 + number}
         candidate: dict[str, Any] = {"content": {"parts": [{"text": word}], "role": "model"}, "index": 0}
         if number == pieces - 1:
             candidate["finishReason"] = "STOP"

@@ -35,6 +35,7 @@ from rxstream.providers.payloads import (
     read_loosely,
     read_object,
 )
+from rxstream.providers.text_template import TextTemplate
 
 __all__ = ("GeminiDecoder",)
 
@@ -70,8 +71,12 @@ class GeminiDecoder:
         "_has_started",
         "_is_blocked",
         "_limits",
+        "_match",
         "_misses",
         "_open_texts",
+        "_template",
+        "_template_has_usage",
+        "_template_index",
         "_usage",
         "done",
     )
@@ -84,12 +89,22 @@ class GeminiDecoder:
         self._candidates: dict[int, Candidate] = {}  # bounded: MAX_CANDIDATES
         self._open_texts: dict[int, str] = {}  # the part of each candidate that plain text only continues
         self._misses = 0
+        self._template = TextTemplate("text", counts_behind=KEY)
+        self._match = self._template.match
+        self._template_index = 0
+        self._template_has_usage = False
         self._is_blocked = False
         self._has_started = False
         self._has_ended = False
 
     def decode(self, payload: Payload, out: list[Event]) -> None:
         if self._open_texts and type(payload) is bytes:
+            index = self._template_index
+            if index in self._open_texts and (piece := self._match(payload)):
+                out.append(TextDelta(piece, self._open_texts[index], index))
+                if self._template_has_usage:
+                    self._usage.hold(payload, out)
+                return
             try:
                 chunk = read_plain_text(payload)
                 candidate = chunk["candidates"][0]
@@ -99,7 +114,10 @@ class GeminiDecoder:
                 self._misses += 1
             else:
                 out.append(text)
-                if KEY in chunk:
+                has_usage = KEY in chunk
+                if self._template.learn(payload, text.text):
+                    self._template_index, self._template_has_usage = index, has_usage
+                if has_usage:
                     self._usage.hold(payload, out)
                 return
         self._decode_any(payload, out)

@@ -8,12 +8,18 @@ no control character, and it is UTF-8. Anything else is not recognized, and is r
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any, Final
 
 __all__ = ("TextTemplate",)
 
 PADDING: Final = (b'"obfuscation":"', b'"obfuscation": "', b'"p":"', b'"p": "')
 """Strings of random length that some servers put last, against guessing from sizes; they say nothing."""
+
+COUNT: Final = re.compile(rb"(?<=[:\[, ])\d+(?=[,}\]])")
+ANY_COUNT: Final = rb"(?:0|[1-9][0-9]{0,14})"
+"""A whole number where JSON has one, and all that may stand in its place."""
 
 MAX_MISSES: Final = 8
 """So often in a row something is learned that the next payload does not match; then the stream is left alone."""
@@ -24,12 +30,14 @@ class TextTemplate:
 
     Args:
         key: the text's key, such as `"content"`.
+        counts_behind: a key behind which whole numbers may differ too, such as a usage that grows; None for none.
     """
 
-    __slots__ = ("_after", "_has_padding", "_markers", "_misses", "_prefix", "_start")
+    __slots__ = ("_after", "_counts_behind", "_has_padding", "_markers", "_misses", "_prefix", "_rest", "_start")
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, *, counts_behind: str | None = None) -> None:
         self._markers = (f'"{key}":"'.encode(), f'"{key}": "'.encode())
+        self._counts_behind = None if counts_behind is None else f'"{counts_behind}"'.encode()
         self._misses = 0
         self.forget()
 
@@ -39,6 +47,7 @@ class TextTemplate:
         self._start = 0
         self._after = b""
         self._has_padding = False
+        self._rest: Callable[[bytes, int], object] | None = None
 
     def match(self, payload: Any) -> str | None:
         """The text of a payload that is the learned one but for its text (and padding); None where it is not."""
@@ -46,7 +55,10 @@ class TextTemplate:
             return None
         start = self._start
         end = payload.find(b'"', start)
-        if self._has_padding:
+        if self._rest is not None:
+            if self._rest(payload, end) is None:
+                return None
+        elif self._has_padding:
             rest = payload[end + len(self._after) : -2]
             if not payload.startswith(self._after, end) or not payload.endswith(b'"}') or not _is_padding(rest):
                 return None
@@ -80,11 +92,20 @@ class TextTemplate:
             return False  # escaped in some way: the next piece may not be
         self._prefix, self._start = payload[:start], start
         self._after, self._has_padding = payload[end:], False
+        self._rest = self._pattern_of(self._after)
         for key in PADDING:
             head, found, tail = self._after.rpartition(key)
             if found and tail.endswith(b'"}') and _is_padding(tail[:-2]):
                 self._after, self._has_padding = head + found, True
         return True
+
+    def _pattern_of(self, after: bytes) -> Callable[[bytes, int], object] | None:
+        """What matches `after` with any whole numbers behind the key; None where there is no such key."""
+        at = -1 if self._counts_behind is None else after.find(self._counts_behind)
+        if at == -1:
+            return None
+        pieces = COUNT.split(after[at:])
+        return re.compile(re.escape(after[:at]) + ANY_COUNT.join(map(re.escape, pieces))).fullmatch
 
 
 def _is_padding(value: bytes) -> bool:

@@ -110,3 +110,21 @@ def test_the_decoder_gives_the_same_events_with_and_without_it(pieces: list[tupl
     assert quick == plain
     said = "".join(event.text for event in quick if isinstance(event, TextDelta) and event.choice == 0)
     assert said == "".join(text for text, index, _ in pieces if index == 0).encode("utf-8", "replace").decode()
+
+
+def gemini(text: str, count: int | str, *, index: int = 0) -> bytes:
+    candidate = {"content": {"parts": [{"text": text}]}, "index": index}
+    value = {"candidates": [candidate], "usageMetadata": {"a": count, "b": [1, 20]}, "modelVersion": "gemini-2.5"}
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def test_whole_numbers_behind_the_named_key_may_differ_and_nothing_else() -> None:
+    template = TextTemplate("text", counts_behind="usageMetadata")
+    assert template.learn(gemini("word", 17), "word")
+    for count in (0, 5, 123456):
+        assert template.match(gemini("x", count)) == "x"
+    assert template.match(gemini("x", 5, index=1)) is None
+    assert template.match(gemini("x", "5")) is None
+    for broken in (b'"a":}', b'"a":05', b'"a":-5', b'"a":5.5', b'"a":5e9', b'"a":1234567890123456'):
+        assert template.match(gemini("x", 17).replace(b'"a":17', broken)) is None
+    assert template.match(gemini("x", 5).replace(b"gemini-2.5", b"gemini-3.5")) is None
