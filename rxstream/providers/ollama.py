@@ -37,7 +37,7 @@ from rxstream.providers.extras import Extras
 from rxstream.providers.fields import JsonObject, WrongTypeError, object_field, string_field, whole_number
 from rxstream.providers.finish import normalize_finish, reconcile_finish
 from rxstream.providers.http_errors import error_from_object
-from rxstream.providers.ollama_plain import PlainLine, plain_line
+from rxstream.providers.ollama_plain import PlainLine, chat_text, plain_line, read_chat_text
 from rxstream.providers.payloads import payload_data, read_object
 from rxstream.providers.tool_assembly import CallIds, OpenCall
 
@@ -92,11 +92,13 @@ class OllamaDecoder:
         plain = self._plain
         if plain is not None:
             try:
-                event = plain(payload, self._parts.part_id)
+                if plain is chat_text:  # nearly every line: one call less
+                    out.append(TextDelta(read_chat_text(payload)["message"]["content"], self._parts.part_id))
+                else:
+                    out.append(plain(payload, self._parts.part_id))
             except ValueError:
                 pass
             else:
-                out.append(event)
                 return
         self._decode_any(payload, out)
 

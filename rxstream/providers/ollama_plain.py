@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 
 from rxstream.events import Event, ReasoningDelta, TextDelta
 
-__all__ = ("PlainLine", "plain_line")
+__all__ = ("PlainLine", "chat_text", "plain_line", "read_chat_text")
 
 _Text = Annotated[str, Field(min_length=1)]
 _EXACT: Final = ConfigDict(extra="forbid")
@@ -67,14 +67,15 @@ class _GeneratedThinking(_Line, total=False):
     tool_calls: None
 
 
-_read_chat_text: Final = TypeAdapter(_ChatText).validator.validate_json
+read_chat_text: Final[Callable[[Any], Any]] = TypeAdapter(_ChatText).validator.validate_json
 _read_chat_thinking: Final = TypeAdapter(_ChatThinking).validator.validate_json
 _read_generated_text: Final = TypeAdapter(_GeneratedText).validator.validate_json
 _read_generated_thinking: Final = TypeAdapter(_GeneratedThinking).validator.validate_json
 
 
-def _chat_text(payload: Any, part_id: str) -> Event:
-    return TextDelta(_read_chat_text(payload)["message"]["content"], part_id)
+def chat_text(payload: Any, part_id: str) -> Event:
+    """A line of `/api/chat` that is one piece of text."""
+    return TextDelta(read_chat_text(payload)["message"]["content"], part_id)
 
 
 def _chat_thinking(payload: Any, part_id: str) -> Event:
@@ -101,7 +102,7 @@ def plain_line(is_chat: bool, event: Event) -> PlainLine | None:
         event: all that came of it.
     """
     if isinstance(event, TextDelta) and event.logprobs is None:
-        return _chat_text if is_chat else _generated_text
+        return chat_text if is_chat else _generated_text
     if isinstance(event, ReasoningDelta):
         return _chat_thinking if is_chat else _generated_thinking
     return None
