@@ -286,7 +286,7 @@ class UIMessageEncoder:
         self._finish = event
 
     def _on_cancelled(self, event: Cancelled, parts: list[UIPart]) -> None:
-        self._cause = event.cause
+        self._cause = self._cause or event.cause  # the first one ended the stream
 
 
 def _name(kind: str) -> str:

@@ -50,7 +50,7 @@ from rxstream.events import (
     UsageUpdate,
 )
 
-__all__ = ("AnthropicEncoder",)
+__all__ = ("AnthropicEncoder", "as_input")
 
 UNKNOWN_MODEL: Final = "unknown"
 
@@ -79,6 +79,8 @@ class AnthropicEncoder:
         self._calls = OutgoingCalls()
         self._open_call: OutgoingCall | None = None
         self._call_index = 0
+        self._has_input = False  # of the open call: something that is not blank came
+        self._is_wrapped = False  # and it is no object: it waits for the rest, and is wrapped in one
         self._has_invalid_call = False
         self._usage = Usage()
         self._finish: Finish | None = None
@@ -247,18 +249,27 @@ class AnthropicEncoder:
             if call is not None:
                 self._close(out)
                 self._open_call = call
+                self._has_input = self._is_wrapped = False
                 self._call_index = self._block(_tool_use(call), out)
 
     def _on_call_delta(self, event: ToolCallDelta, out: list[bytes]) -> None:
         piece = self._calls.add(event)  # of a call without a block it only remembers that it cannot begin any more
-        if piece is not None:
+        if piece is None:
+            return
+        if not self._has_input:
+            self._has_input = bool(piece[1].strip())
+            self._is_wrapped = self._has_input and not _is_object(piece[1])
+        if not self._is_wrapped:
             self._send_input(piece[1], out)
 
     def _on_call(self, event: ToolCall | ToolCallInvalid, out: list[bytes]) -> None:
         self._has_invalid_call = self._has_invalid_call or isinstance(event, ToolCallInvalid)
         if self._open_call is not None and self._open_call.call_id == event.call_id:
             closed = self._calls.close(event)
-            self._send_input(closed[1] if closed is not None else "", out)
+            text = closed[1] if closed is not None else ""
+            if isinstance(event, ToolCall) and (self._is_wrapped or (text.strip() and not self._has_input)):
+                text = _whole_input(event)
+            self._send_input(text, out)
             if isinstance(event, ToolCall):
                 self._stop_call(out)
         elif isinstance(event, ToolCall):
@@ -268,13 +279,10 @@ class AnthropicEncoder:
         call = self._calls.start(event)
         closed = self._calls.close(event)
         if call is None or closed is None:
-            return
+            return  # it was told before
         self._close(out)
         index = self._block(_tool_use(call), out)
-        text = closed[1]
-        if event.kind == "custom":
-            text = json_bytes({"input": event.arguments}).decode()
-        self._delta(index, {"type": "input_json_delta", "partial_json": text}, out)
+        self._delta(index, {"type": "input_json_delta", "partial_json": _whole_input(event)}, out)
         self._end_block(index, out)
 
     def _send_input(self, text: str, out: list[bytes]) -> None:
@@ -290,7 +298,7 @@ class AnthropicEncoder:
 
     def _on_server_call(self, event: ServerToolCall, out: list[bytes]) -> None:
         block: dict[str, JsonValue] = {"type": "server_tool_use", "id": event.call_id, "name": event.name}
-        self._whole({**block, "input": _as_object(event.arguments)}, out)
+        self._whole({**block, "input": as_input(event.arguments)}, out)
 
     def _on_server_result(self, event: ServerToolResult, out: list[bytes]) -> None:
         block: dict[str, JsonValue] = {"type": f"{event.name}_tool_result", "tool_use_id": event.call_id}
@@ -305,20 +313,33 @@ class AnthropicEncoder:
         self._finish = event
 
     def _on_cancelled(self, event: Cancelled, out: list[bytes]) -> None:
-        self._cause = event.cause
+        self._cause = self._cause or event.cause  # the first one ended the stream
 
 
 def _tool_use(call: OutgoingCall) -> dict[str, JsonValue]:
     return {"type": "tool_use", "id": call.call_id, "name": call.name, "input": {}}
 
 
-def _as_object(arguments: str | None) -> JsonValue:
-    """The input of a tool, which on this wire is an object."""
-    try:
-        value: JsonValue = from_json(arguments or "{}", allow_inf_nan=False)
-    except ValueError:
-        value = arguments
-    return value if isinstance(value, dict) else {"input": value}
+def _is_object(text: str) -> bool:
+    return text.lstrip(" \t\r\n").startswith("{")
+
+
+def _whole_input(call: ToolCall) -> str:
+    """All of a call's input: as it came where that is an object, else wrapped in one."""
+    if call.kind == "function" and _is_object(call.arguments):
+        return call.arguments
+    return json_bytes(as_input(call.arguments, is_json=call.kind == "function")).decode()
+
+
+def as_input(arguments: str | None, *, is_json: bool = True) -> JsonValue:
+    """The input of a tool, which on this wire is an object: anything else is wrapped in one."""
+    value: JsonValue = arguments
+    if is_json:
+        try:
+            value = from_json(arguments or "{}", allow_inf_nan=False)
+        except ValueError:
+            value = arguments
+    return {} if value is None else value if isinstance(value, dict) else {"input": value}
 
 
 _HANDLERS: Final[Mapping[type, Callable[[AnthropicEncoder, Any, list[bytes]], None]]] = {

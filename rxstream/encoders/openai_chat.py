@@ -313,7 +313,7 @@ class OpenAIChatEncoder:
         self._has_finished_message = True
 
     def _on_cancelled(self, event: Cancelled, out: list[bytes]) -> None:
-        self._cause = event.cause
+        self._cause = self._cause or event.cause  # the first one ended the stream
 
 
 def _explanation(finish: Finish) -> str:

@@ -18,7 +18,10 @@ ENCODERS: Final[dict[str, str]] = {
     "openai-chat": "openai_chat:OpenAIChatEncoder",
 }
 
-BODIES: Final[dict[str, str]] = {"openai-chat": "openai_chat_body:openai_chat_body"}
+BODIES: Final[dict[str, str]] = {
+    "anthropic": "anthropic_body:anthropic_body",
+    "openai-chat": "openai_chat_body:openai_chat_body",
+}
 
 
 def encoder(name: str, **options: Any) -> Encoder:

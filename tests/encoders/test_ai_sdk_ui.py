@@ -88,8 +88,9 @@ def test_any_answer_arrives_as_it_was_said(events: list[Event]) -> None:
 def test_whatever_comes_the_client_never_refuses_it(events: list[Event], has_failed: bool) -> None:
     written = ui(*events, error=FAILED if has_failed else None)
     UIClient().read(written.objects)
-    is_gone = any(isinstance(event, Cancelled) and event.cause == "client_disconnect" for event in events)
-    assert is_gone or (written.data[-1], written.data.count("[DONE]")) == ("[DONE]", 1)
+    is_gone = [event.cause for event in events if isinstance(event, Cancelled)][:1] == ["client_disconnect"]
+    assert written.data.count("[DONE]") == (not is_gone)
+    assert is_gone or written.data[-1] == "[DONE]"
 
 
 def test_a_part_that_goes_on_later_is_opened_anew() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import anthropic
@@ -11,7 +12,7 @@ from anthropic.types import Message, RawMessageStreamEvent
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rxstream.encoders import EncoderEnd, encoder
+from rxstream.encoders import EncoderEnd, encode_body, encoder
 from rxstream.errors import ProviderError
 from rxstream.events import (
     Annotation,
@@ -37,7 +38,7 @@ from rxstream.events import (
 )
 from rxstream.response import ResponseToolCall
 from tests.encoders.answers import answers
-from tests.encoders.kit import Written, read_back, reduce, write
+from tests.encoders.kit import Written, read_back, read_body_back, reduce, write
 from tests.event_strategies import event_streams
 
 START = ResponseStart("r1", "m1")
@@ -93,7 +94,7 @@ def test_whatever_comes_it_ends_as_a_message_or_as_an_error(events: list[Event],
     written = messages(*events, error=FAILED if has_failed else None)
     blocks(written)
     kinds = types(written)
-    is_gone = any(isinstance(event, Cancelled) and event.cause == "client_disconnect" for event in events)
+    is_gone = [event.cause for event in events if isinstance(event, Cancelled)][:1] == ["client_disconnect"]
     assert is_gone or kinds[-1] in ("message_stop", "error")
     assert ("message_stop" in kinds) + ("error" in kinds) == (not is_gone)
     assert kinds.count("message_start") <= 1
@@ -119,8 +120,36 @@ def test_a_stream_reads_as_the_response_that_was_written(events: list[Event]) ->
     assert (again.failed_checks, again.error) == ([], None)
 
 
+@given(answers(max_choices=1))
+def test_a_body_reads_as_its_stream_does(events: list[Event]) -> None:
+    streamed = read_back("anthropic", messages(*events).body)
+    whole = read_body_back("anthropic", encode_body("anthropic", reduce(events)))
+    assert (whole.text, whole.reasoning, whole.finish_reason) == (
+        streamed.text,
+        streamed.reasoning,
+        streamed.finish_reason,
+    )
+    assert [(call.call_id, call.valid, call.parsed) for call in whole.tool_calls] == [
+        (call.call_id, call.valid, call.parsed) for call in streamed.tool_calls
+    ]
+    assert (whole.usage.input_tokens, whole.usage.output_tokens) == (
+        streamed.usage.input_tokens,
+        streamed.usage.output_tokens,
+    )
+    assert (whole.failed_checks, whole.error) == ([], None)
+
+
+def test_the_body_of_a_failure_or_of_a_call_that_is_not_whole_is_an_error() -> None:
+    failed = read_body_back("anthropic", encode_body("anthropic", reduce([START, TextDelta("a")], FAILED)))
+    assert failed.outcome == "failed"
+    cut: list[Event] = [START, ToolCallInvalid("a", "f", "{", "not JSON")]
+    assert b'"type":"error"' in encode_body("anthropic", reduce([*cut, Finish("tool_calls")]))
+    assert b'"content":[]' in encode_body("anthropic", reduce([*cut, Finish("length")]))
+
+
 def _wrapped(call: ResponseToolCall) -> Any:
-    return {"input": call.arguments} if call.kind == "custom" else call.parsed
+    value = call.parsed
+    return value if isinstance(value, dict) else {"input": value}
 
 
 def _finish(reason: str) -> str:
@@ -198,6 +227,15 @@ def test_pieces_that_came_before_their_call_began_are_not_lost() -> None:
     early: list[Event] = [ToolCallDelta("a", '{"x"'), ToolCallStart("a", "f"), ToolCallDelta("a", ":1}")]
     ((_, deltas, _),) = blocks(messages(START, *early, ToolCall("a", "f", '{"x":1}'), STOP))
     assert "".join(delta["partial_json"] for delta in deltas) == '{"x":1}'
+
+
+@pytest.mark.parametrize("pieces", [('"a', 'b"'), (" [1", ",2]"), ("7",), ("fal", "se")])
+def test_an_input_that_is_no_object_is_wrapped_in_one(pieces: tuple[str, ...]) -> None:
+    arguments = "".join(pieces)
+    said = [ToolCallDelta("a", piece) for piece in pieces]
+    for call in ([ToolCallStart("a", "f"), *said, ToolCall("a", "f", arguments)], [ToolCall("a", "f", arguments)]):
+        ((_, deltas, _),) = blocks(messages(START, *call, STOP))
+        assert json.loads("".join(delta["partial_json"] for delta in deltas)) == {"input": json.loads(arguments)}
 
 
 def test_a_call_that_is_not_whole_is_an_error_and_its_block_is_never_stopped() -> None:
