@@ -70,6 +70,7 @@ class PipelineModel:
         self.parked: list[Any] = []  # what the batcher made and could not send
         self.end: str | None = None  # of the source: completed, failed or cancelled
         self.is_told = False  # whether the branches know
+        self.in_hand: dict[int, int] = {}  # by branch: what it had got before what is sent now, in one go
 
     # Who is there ----------------------------------------------------------------------------------------------------
 
@@ -145,25 +146,29 @@ class PipelineModel:
 
     def send_unasked(self, items: list[Any]) -> None:
         self.parked = []
+        self.in_hand = {}
         for item in items:
             self.send(item)
 
     def send(self, item: Any) -> None:
         for branch in self.joined():
+            before = self.in_hand.setdefault(id(branch), len(branch.got))
             branch.put(item)
+            if branch.buffer.end == "cancelled" and len(branch.got) > before:  # overtaken
+                branch.got[before:] = [branch.buffer.waiting.pop(0)]
 
     def run(self) -> None:
         """Let happen what can, until nothing does."""
         self.send_while_open()
-        for branch in self.branches:
-            if branch.is_live and branch.has_pull and branch.waiting:
-                branch.take()
-                self.send_while_open()
+        while takers := [branch for branch in self.branches if branch.has_pull and branch.waiting]:
+            takers[0].take()
+            self.send_while_open()
         for branch in self.branches:
             if branch.has_pull and self.has_ended(branch):
                 branch.has_pull = False
 
     def send_while_open(self) -> None:
+        self.in_hand = {}
         while self.is_open and (self.parked or self.batch.is_due(self.now)):
             self.send(self.parked.pop(0) if self.parked else self.batch.take()[0])
         if not self.joined():
