@@ -169,8 +169,10 @@ class PipelineModel:
 
     def send_while_open(self) -> None:
         self.in_hand = {}
-        while self.is_open and (self.parked or self.batch.is_due(self.now)):
-            self.send(self.parked.pop(0) if self.parked else self.batch.take()[0])
+        if self.is_open and self.batch.is_due(self.now):
+            self.parked += self.batch.take()  # it grows no more, whether or not the gate stays open for it
+        while self.is_open and self.parked:
+            self.send(self.parked.pop(0))
         if not self.joined():
             self.parked = []
             self.batch.take()
