@@ -27,7 +27,7 @@ from rxstream.providers.anthropic_message import Message
 from rxstream.providers.anthropic_open import OpenBlocks
 from rxstream.providers.fields import JsonObject, WrongTypeError, leftovers, object_field, string_field
 from rxstream.providers.http_errors import error_from_object
-from rxstream.providers.payloads import is_keep_alive, payload_data, payload_text, read_object
+from rxstream.providers.payloads import guarded, is_keep_alive, payload_data, payload_text, read_object
 
 __all__ = ("AnthropicDecoder",)
 
@@ -116,14 +116,11 @@ class AnthropicDecoder:
     # ------------------------------------------------------------------ any payload
 
     def _decode_whole(self, payload: Payload, out: list[Event]) -> None:
-        problem = ""
-        try:
-            if not self._take_delta(payload, out) and (event := self._read(payload)) is not None:
-                self._dispatch(event, payload, out)
-        except (WrongTypeError, _WrongOrderError) as error:
-            problem = str(error)
-        if problem:
-            raise DecodeError(problem, detail=payload_data(payload))
+        guarded(payload, (WrongTypeError, _WrongOrderError), self._read_whole, payload, out)
+
+    def _read_whole(self, payload: Payload, out: list[Event]) -> None:
+        if not self._take_delta(payload, out) and (event := self._read(payload)) is not None:
+            self._dispatch(event, payload, out)
 
     def _take_delta(self, payload: Payload, out: list[Event]) -> bool:
         """Read a delta that is as it should be, of an open block: the short way for most of a stream."""

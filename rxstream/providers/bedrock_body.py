@@ -12,14 +12,13 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from rxstream.errors import DecodeError
 from rxstream.events import Event
 from rxstream.framing.frames import Payload
 from rxstream.providers.bedrock_converse import ConverseDecoder
 from rxstream.providers.bedrock_frames import NamedEvent
 from rxstream.providers.bedrock_message import STOP_KEYS
 from rxstream.providers.fields import JsonObject, WrongTypeError, object_field
-from rxstream.providers.payloads import payload_data, read_object
+from rxstream.providers.payloads import guarded, read_object
 
 __all__ = ("ConverseBodyDecoder",)
 
@@ -38,14 +37,7 @@ class ConverseBodyDecoder(ConverseDecoder):
         body = read_object(payload, self._limits.max_json_depth)
         if "output" not in body:
             return super()._read(payload, out)
-        try:
-            events = list(_stream_of(body))
-            problem = ""
-        except WrongTypeError as error:
-            events, problem = [], str(error)
-        if problem:
-            raise DecodeError(problem, detail=payload_data(payload))
-        return events
+        return guarded(payload, WrongTypeError, list, _stream_of(body))
 
 
 def _stream_of(body: JsonObject) -> Iterator[NamedEvent]:

@@ -16,7 +16,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from rxstream.errors import DecodeError, TruncatedStreamError
+from rxstream.errors import TruncatedStreamError
 from rxstream.events import Event, Finish, FinishReason, ProviderEvent, ResponseStart, TextDelta, Usage, UsageUpdate
 from rxstream.framing.frames import Payload
 from rxstream.limits import DEFAULT_LIMITS, Limits
@@ -25,7 +25,7 @@ from rxstream.providers.extras import Extras
 from rxstream.providers.fields import JsonObject, WrongTypeError, string_field, whole_number
 from rxstream.providers.finish import FINISH_REASONS, normalize_finish
 from rxstream.providers.http_errors import error_from_object, is_error_object
-from rxstream.providers.payloads import payload_data, read_object
+from rxstream.providers.payloads import guarded, read_object
 
 __all__ = ("CompletionDecoder", "CompletionShape", "completion_shape")
 
@@ -108,13 +108,7 @@ class CompletionDecoder:
     def decode(self, payload: Payload, out: list[Event]) -> None:
         """Append to `out` what a chunk means; see `Decoder`."""
         chunk = read_object(payload, self._limits.max_json_depth)
-        problem = ""
-        try:
-            self._read(chunk, out)
-        except WrongTypeError as error:
-            problem = str(error)
-        if problem:
-            raise DecodeError(problem, detail=payload_data(payload))
+        guarded(payload, WrongTypeError, self._read, chunk, out)
 
     def take_metrics(self, metrics: JsonValue, out: list[Event]) -> None:
         """Take the service's own counts: they stand for the usage where the vendor counts nothing."""

@@ -18,7 +18,7 @@ from typing import Final, NoReturn
 from pydantic import JsonValue
 from pydantic_core import from_json
 
-from rxstream.errors import DecodeError, TruncatedStreamError
+from rxstream.errors import TruncatedStreamError
 from rxstream.events import (
     Annotation,
     Event,
@@ -47,7 +47,7 @@ from rxstream.providers.fields import (
 from rxstream.providers.finish import reconcile_finish
 from rxstream.providers.http_errors import error_from_object
 from rxstream.providers.indexed_calls import IndexedCalls
-from rxstream.providers.payloads import is_keep_alive, payload_data, payload_text, read_loosely, read_object
+from rxstream.providers.payloads import guarded, is_keep_alive, payload_data, payload_text, read_loosely, read_object
 
 __all__ = ("CohereV2Decoder",)
 
@@ -156,16 +156,8 @@ class CohereV2Decoder:
         elif isinstance(payload, SSEFrame) and payload.event == "error":
             self._fail(read_loosely(payload), payload, out)
         elif not is_keep_alive(text):
-            self._guard(read_object(payload, self._limits.max_json_depth), payload, out)
-
-    def _guard(self, event: JsonObject, payload: Payload, out: list[Event]) -> None:
-        problem = ""
-        try:
-            self._dispatch(event, payload, out)
-        except (WrongTypeError, _WrongOrderError) as fault:
-            problem = str(fault)
-        if problem:
-            raise DecodeError(problem, detail=payload_data(payload))
+            event = read_object(payload, self._limits.max_json_depth)
+            guarded(payload, (WrongTypeError, _WrongOrderError), self._dispatch, event, payload, out)
 
     def _dispatch(self, event: JsonObject, payload: Payload, out: list[Event]) -> None:
         kind = string_field(event, "type")

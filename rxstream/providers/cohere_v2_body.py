@@ -12,12 +12,11 @@ from typing import Final
 from pydantic import JsonValue
 from pydantic_core import to_json
 
-from rxstream.errors import DecodeError
 from rxstream.events import Event
 from rxstream.framing.frames import Payload
 from rxstream.providers.cohere_v2 import CohereV2Decoder
 from rxstream.providers.fields import JsonObject, WrongTypeError, object_field, objects_in
-from rxstream.providers.payloads import payload_data, read_object
+from rxstream.providers.payloads import guarded, read_object
 
 __all__ = ("CohereV2BodyDecoder",)
 
@@ -35,13 +34,7 @@ class CohereV2BodyDecoder(CohereV2Decoder):
         if not isinstance(body.get("message"), dict):
             super().decode(payload, out)  # an error, or something that is kept as it is
             return
-        try:
-            events = list(_stream_of(body))
-            problem = ""
-        except WrongTypeError as error:
-            events, problem = [], str(error)
-        if problem:
-            raise DecodeError(problem, detail=payload_data(payload))
+        events: list[JsonObject] = guarded(payload, WrongTypeError, list, _stream_of(body))
         for event in events:
             super().decode(to_json(event), out)
 

@@ -18,7 +18,7 @@ from typing import Final, NoReturn
 
 from pydantic import JsonValue
 
-from rxstream.errors import DecodeError, TruncatedStreamError
+from rxstream.errors import TruncatedStreamError
 from rxstream.events import Event, ProviderEvent, ResponseStart, TextDelta
 from rxstream.framing.frames import Payload, SSEFrame
 from rxstream.limits import DEFAULT_LIMITS, Limits
@@ -28,13 +28,7 @@ from rxstream.providers.gemini_context import GeminiContext
 from rxstream.providers.gemini_plain import read_plain_text
 from rxstream.providers.gemini_usage import KEY, RunningUsage
 from rxstream.providers.http_errors import error_from_object, is_error_object
-from rxstream.providers.payloads import (
-    is_keep_alive,
-    payload_data,
-    payload_text,
-    read_loosely,
-    read_object,
-)
+from rxstream.providers.payloads import guarded, is_keep_alive, payload_data, payload_text, read_loosely, read_object
 from rxstream.providers.text_template import TextTemplate
 
 __all__ = ("GeminiDecoder",)
@@ -142,16 +136,8 @@ class GeminiDecoder:
             self.done = True
             self._conclude(out)
         elif data[:1] in OBJECT_STARTS or not is_keep_alive(payload_text(payload)):
-            self._guard(read_object(payload, self._limits.max_json_depth), payload, out)
-
-    def _guard(self, chunk: JsonObject, payload: Payload, out: list[Event]) -> None:
-        problem = ""
-        try:
-            self._read_chunk(chunk, payload, out)
-        except WrongTypeError as fault:
-            problem = str(fault)
-        if problem:
-            raise DecodeError(problem, detail=payload_data(payload))
+            chunk = read_object(payload, self._limits.max_json_depth)
+            guarded(payload, WrongTypeError, self._read_chunk, chunk, payload, out)
 
     def _read_chunk(self, chunk: JsonObject, payload: Payload, out: list[Event]) -> None:
         if is_error_object(chunk):

@@ -20,7 +20,7 @@ from typing import Final, NoReturn
 from pydantic import JsonValue
 from pydantic_core import to_json
 
-from rxstream.errors import DecodeError, LimitError, TruncatedStreamError
+from rxstream.errors import LimitError, TruncatedStreamError
 from rxstream.events import (
     Annotation,
     Event,
@@ -51,7 +51,7 @@ from rxstream.providers.fields import (
 from rxstream.providers.finish import FINISH_REASONS, normalize_finish, reconcile_finish
 from rxstream.providers.http_errors import error_from_object, is_error_object
 from rxstream.providers.indexed_calls import IndexedCalls
-from rxstream.providers.payloads import is_keep_alive, payload_data, payload_text, read_loosely, read_object
+from rxstream.providers.payloads import guarded, is_keep_alive, payload_data, payload_text, read_loosely, read_object
 
 __all__ = ("GeminiInteractionsDecoder",)
 
@@ -95,7 +95,8 @@ class GeminiInteractionsDecoder:
         elif isinstance(payload, SSEFrame) and payload.event == "error":
             self._fail(read_loosely(payload), payload, out)
         elif not is_keep_alive(text):
-            self._guard(read_object(payload, self._limits.max_json_depth), payload, out)
+            event = read_object(payload, self._limits.max_json_depth)
+            guarded(payload, WrongTypeError, self._dispatch, event, payload, out)
 
     def close(self, out: list[Event]) -> None:
         if not self._has_ended:
@@ -103,15 +104,6 @@ class GeminiInteractionsDecoder:
 
     def abort(self, out: list[Event]) -> None:
         self._give_up(out, "the stream failed before this call was closed")
-
-    def _guard(self, event: JsonObject, payload: Payload, out: list[Event]) -> None:
-        problem = ""
-        try:
-            self._dispatch(event, payload, out)
-        except WrongTypeError as fault:
-            problem = str(fault)
-        if problem:
-            raise DecodeError(problem, detail=payload_data(payload))
 
     def _dispatch(self, event: JsonObject, payload: Payload, out: list[Event]) -> None:
         kind = string_field(event, "event_type")

@@ -18,7 +18,7 @@ from typing import Final
 from pydantic import JsonValue
 from pydantic_core import to_json
 
-from rxstream.errors import DecodeError, LimitError, TruncatedStreamError
+from rxstream.errors import LimitError, TruncatedStreamError
 from rxstream.events import (
     Event,
     Finish,
@@ -38,7 +38,7 @@ from rxstream.providers.fields import JsonObject, WrongTypeError, object_field, 
 from rxstream.providers.finish import normalize_finish, reconcile_finish
 from rxstream.providers.http_errors import error_from_object
 from rxstream.providers.ollama_plain import PlainLine, chat_text, plain_line, read_chat_text
-from rxstream.providers.payloads import payload_data, read_object
+from rxstream.providers.payloads import guarded, read_object
 from rxstream.providers.tool_assembly import CallIds, OpenCall
 
 __all__ = ("OllamaDecoder",)
@@ -124,13 +124,7 @@ class OllamaDecoder:
         if line.get("error"):
             self.abort(out)
             raise error_from_object(line)
-        problem = ""
-        try:
-            self._read(line, out)
-        except WrongTypeError as fault:
-            problem = str(fault)
-        if problem:
-            raise DecodeError(problem, detail=payload_data(payload))
+        guarded(payload, WrongTypeError, self._read, line, out)
 
     def _read(self, line: JsonObject, out: list[Event]) -> None:
         if not self._has_started:

@@ -17,7 +17,7 @@ from typing import Final, NoReturn
 
 from pydantic import JsonValue
 
-from rxstream.errors import DecodeError, TruncatedStreamError
+from rxstream.errors import TruncatedStreamError
 from rxstream.events import (
     Annotation,
     Event,
@@ -36,7 +36,7 @@ from rxstream.providers.dialects import CHAT_DIALECTS, ChatDialect
 from rxstream.providers.extras import Extras
 from rxstream.providers.fields import JsonObject, WrongTypeError, whole_number
 from rxstream.providers.http_errors import error_from_object, is_error_object
-from rxstream.providers.payloads import is_keep_alive, payload_data, payload_text, read_loosely, read_object
+from rxstream.providers.payloads import guarded, is_keep_alive, payload_data, payload_text, read_loosely, read_object
 from rxstream.providers.text_template import TextTemplate
 from rxstream.providers.tool_assembly import CallIds
 from rxstream.providers.usage import chat_usage, is_all_zero
@@ -139,16 +139,8 @@ class OpenAIChatDecoder:
         elif isinstance(payload, SSEFrame) and payload.event == "error":
             self._fail(read_loosely(payload), payload, out)
         elif data[:1] in OBJECT_STARTS or not is_keep_alive(payload_text(payload)):
-            self._guard(read_object(payload, self._limits.max_json_depth), payload, out)
-
-    def _guard(self, chunk: JsonObject, payload: Payload, out: list[Event]) -> None:
-        problem = ""
-        try:
-            self._read_chunk(chunk, payload, out)
-        except (WrongTypeError, Contradiction) as fault:
-            problem = str(fault)
-        if problem:
-            raise DecodeError(problem, detail=payload_data(payload))
+            chunk = read_object(payload, self._limits.max_json_depth)
+            guarded(payload, (WrongTypeError, Contradiction), self._read_chunk, chunk, payload, out)
 
     def _read_chunk(self, chunk: JsonObject, payload: Payload, out: list[Event]) -> None:
         is_plain = chunk.keys() <= PLAIN_KEYS

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, NoReturn, Required
 from pydantic import Field, JsonValue, TypeAdapter
 from typing_extensions import TypedDict
 
-from rxstream.errors import DecodeError, TruncatedStreamError
+from rxstream.errors import TruncatedStreamError
 from rxstream.events import (
     Event,
     Finish,
@@ -33,7 +33,7 @@ from rxstream.providers.extras import Extras
 from rxstream.providers.fields import JsonObject, WrongTypeError, object_field, string_field, whole_number
 from rxstream.providers.finish import normalize_finish
 from rxstream.providers.http_errors import error_from_object, is_error_object
-from rxstream.providers.payloads import is_keep_alive, payload_data, payload_text, read_loosely, read_object
+from rxstream.providers.payloads import guarded, is_keep_alive, payload_data, payload_text, read_loosely, read_object
 from rxstream.providers.usage import chat_usage, is_all_zero
 
 __all__ = ("OpenAICompletionsBodyDecoder", "OpenAICompletionsDecoder")
@@ -160,16 +160,10 @@ class OpenAICompletionsDecoder:
             self._guard(read_object(payload, self._limits.max_json_depth), payload, out)
 
     def _guard(self, chunk: JsonObject, payload: Payload, out: list[Event]) -> None:
-        problem: WrongTypeError | None = None
         if is_error_object(chunk):
             self._take_usage(chunk, out)
             self._fail(chunk, payload, out)
-        try:
-            self._read_chunk(chunk, payload, out)
-        except WrongTypeError as fault:
-            problem = fault
-        if problem is not None:
-            raise DecodeError(str(problem), detail=payload_data(payload))
+        guarded(payload, WrongTypeError, self._read_chunk, chunk, payload, out)
 
     def _read_chunk(self, chunk: JsonObject, payload: Payload, out: list[Event]) -> None:
         choices = chunk.get("choices")

@@ -25,7 +25,7 @@ from rxstream.framing.frames import Payload, SSEFrame
 from rxstream.limits import DEFAULT_LIMITS, Limits
 from rxstream.providers.fields import JsonObject, WrongTypeError, leftovers, object_field, string_field, whole_number
 from rxstream.providers.http_errors import error_from_object, is_error_object
-from rxstream.providers.payloads import is_keep_alive, payload_data, payload_text, read_object
+from rxstream.providers.payloads import guarded, is_keep_alive, payload_data, payload_text, read_object
 from rxstream.providers.responses_events import CONTENT_HANDLERS
 from rxstream.providers.responses_items import ItemContext
 from rxstream.providers.responses_table import ItemTable
@@ -128,14 +128,8 @@ class OpenAIResponsesDecoder:
     # ------------------------------------------------------------------ any payload
 
     def _decode_any(self, payload: Payload, out: list[Event]) -> None:
-        problem = ""
-        try:
-            if (event := self._read(payload)) is not None:
-                self._dispatch(event, payload, out)
-        except (WrongTypeError, _WrongOrderError) as error:
-            problem = str(error)
-        if problem:
-            raise DecodeError(problem, detail=payload_data(payload))
+        if (event := self._read(payload)) is not None:
+            guarded(payload, (WrongTypeError, _WrongOrderError), self._dispatch, event, payload, out)
 
     def _read(self, payload: Payload) -> JsonObject | None:
         """A payload's object; None where it is a sign of life or the end marker."""

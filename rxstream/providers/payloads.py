@@ -9,7 +9,8 @@ text; anything else is a `DecodeError` that carries the payload as its detail.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias, TypeVar
 
 from pydantic import JsonValue
 from pydantic_core import from_json
@@ -18,7 +19,11 @@ from rxstream.errors import DecodeError, LimitError
 from rxstream.framing.frames import EventStreamFrame, Payload
 from rxstream.providers.fields import JsonObject
 
-__all__ = ("check_depth", "is_keep_alive", "payload_data", "payload_text", "read_loosely", "read_object")
+__all__ = ("check_depth", "guarded", "is_keep_alive", "payload_data", "payload_text", "read_loosely", "read_object")
+
+T = TypeVar("T")
+
+Faults: TypeAlias = type[Exception] | tuple[type[Exception], ...]
 
 
 def payload_data(payload: Payload) -> bytes | str:
@@ -123,3 +128,19 @@ def _depth(value: JsonValue) -> int:
 
 def _children(value: JsonValue) -> Iterable[JsonValue]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def guarded(payload: Payload, faults: Faults, read: Callable[..., T], *arguments: Any) -> T:
+    """Call `read(*arguments)`: a payload that is not what its wire says is a `DecodeError`, with its bytes as detail.
+
+    Args:
+        payload: what is being read.
+        faults: what `read` raises for such a payload; its text says what is wrong.
+        read: does the reading; what it had read before stays where it put it.
+        *arguments: its arguments.
+    """
+    try:
+        return read(*arguments)
+    except faults as fault:
+        problem = str(fault)
+    raise DecodeError(problem, detail=payload_data(payload))  # behind the `except` block: ours has no context
