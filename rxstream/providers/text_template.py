@@ -2,8 +2,8 @@
 
 A model's stream is thousands of payloads that differ in one string. Once a payload was read as JSON and proved to be a
 plain piece of text, every later one that is the same bytes but for that string means the same but for the text: it
-needs no JSON. What is accepted is exactly what the JSON reader would accept: the text holds no quote, no backslash and
-no control character, and it is UTF-8. Anything else is not recognized, and is read as JSON.
+needs no JSON but its own string, and that only where it holds an escape. What is accepted is exactly what the JSON
+reader would accept; a text with a quote in it is not recognized, and neither is anything else.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any, Final
+
+from pydantic_core import from_json
 
 __all__ = ("TextTemplate",)
 
@@ -64,13 +66,9 @@ class TextTemplate:
                 return None
         elif payload[end:] != self._after:
             return None
-        try:
-            text: str = payload[start:end].decode()
-        except UnicodeDecodeError:
-            return None
-        if not text.isprintable() or "\\" in text:
-            return None
-        self._misses = 0
+        text = _string_of(payload[start:end])
+        if text is not None:
+            self._misses = 0
         return text
 
     def learn(self, payload: object, text: str) -> bool:
@@ -106,6 +104,18 @@ class TextTemplate:
             return None
         pieces = COUNT.split(after[at:])
         return re.compile(re.escape(after[:at]) + ANY_COUNT.join(map(re.escape, pieces))).fullmatch
+
+
+def _string_of(inside: bytes) -> str | None:
+    """What stands between the quotes of a JSON string; None where that is no string."""
+    try:
+        text = inside.decode()
+        if text.isprintable() and "\\" not in text:
+            return text
+        string: str = from_json(b'"' + inside + b'"')
+    except ValueError:
+        return None
+    return string
 
 
 def _is_padding(value: bytes) -> bool:

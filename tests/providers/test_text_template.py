@@ -37,17 +37,19 @@ def content_of(payload: bytes) -> Any:
 @pytest.mark.parametrize("more", [{}, {"usage": None}, {"obfuscation": "abcXYZ019"}, {"obfuscation": ""}, {"p": "ab"}])
 def test_the_same_bytes_around_another_text_are_recognized(spaced: bool, more: dict[str, Any]) -> None:
     template = learned(chunk("word", spaced=spaced, **more), "word")
-    other = {key: "0Zz" if isinstance(value, str) else value for key, value in more.items()}
-    for text in ("x", " and ", "é你🎉", "a" * 1000):
+    other: dict[str, Any] = {key: "0Zz" if isinstance(value, str) else value for key, value in more.items()}
+    for text in ("x", " and ", "é你🎉", "a" * 1000, "line\n", "back\\slash", "\u2028"):
         assert template.match(chunk(text, spaced=spaced, ascii_only=False, **other)) == text
+        assert template.match(chunk(text, spaced=spaced, **other)) == text
 
 
 @pytest.mark.parametrize(
     "payload",
     [
         chunk('say "hi"'),
-        chunk("back\\slash"),
-        chunk("line\n"),
+        chunk("word").replace(b"word", b"w\\xrd"),
+        chunk("word").replace(b"word", b"wor\\"),
+        chunk("word").replace(b"word", b"\\ud800"),
         chunk("word", usage=None),
         chunk("word")[:-1],
         chunk("word") + b"}",
