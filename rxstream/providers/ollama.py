@@ -13,10 +13,10 @@ Source: `api/types.go` and `docs/api.md` of Ollama.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 from pydantic import JsonValue
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from rxstream.errors import LimitError, TruncatedStreamError
 from rxstream.events import (
@@ -37,7 +37,7 @@ from rxstream.providers.extras import Extras
 from rxstream.providers.fields import JsonObject, WrongTypeError, object_field, string_field, whole_number
 from rxstream.providers.finish import normalize_finish, reconcile_finish
 from rxstream.providers.http_errors import error_from_object
-from rxstream.providers.ollama_plain import PlainLine, chat_text, plain_line, read_chat_text
+from rxstream.providers.ollama_plain import PlainLine, chat_text, plain_line
 from rxstream.providers.payloads import guarded, read_object
 from rxstream.providers.tool_assembly import CallIds, OpenCall
 
@@ -90,12 +90,27 @@ class OllamaDecoder:
     def decode(self, payload: Payload, out: list[Event]) -> None:
         """Append to `out` what a line means; see `Decoder`."""
         plain = self._plain
+        if plain is chat_text:  # nearly every line, and most of them hold no more than this
+            try:
+                line = from_json(cast(bytes, payload))
+                message = line["message"]
+                text = message["content"]
+                is_plain = (
+                    len(message) == 2
+                    and message["role"].__class__ is str
+                    and text.__class__ is str
+                    and line["done"] is False
+                    and line.get("error") is None
+                    and line.get("logprobs") is None
+                )
+            except (ValueError, KeyError, TypeError):
+                is_plain = False
+            if is_plain and text:
+                out.append(TextDelta(text, self._parts.part_id))
+                return
         if plain is not None:
             try:
-                if plain is chat_text:  # nearly every line: one call less
-                    out.append(TextDelta(read_chat_text(payload)["message"]["content"], self._parts.part_id))
-                else:
-                    out.append(plain(payload, self._parts.part_id))
+                out.append(plain(payload, self._parts.part_id))
             except ValueError:
                 pass
             else:

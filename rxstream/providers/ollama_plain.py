@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 
 from rxstream.events import Event, ReasoningDelta, TextDelta
 
-__all__ = ("PlainLine", "chat_text", "plain_line", "read_chat_text")
+__all__ = ("PlainLine", "chat_text", "plain_line")
 
 _Text = Annotated[str, Field(min_length=1)]
 _EXACT: Final = ConfigDict(extra="forbid")
@@ -67,7 +67,7 @@ class _GeneratedThinking(_Line, total=False):
     tool_calls: None
 
 
-read_chat_text: Final[Callable[[Any], Any]] = TypeAdapter(_ChatText).validator.validate_json
+_read_chat_text: Final = TypeAdapter(_ChatText).validator.validate_json
 _read_chat_thinking: Final = TypeAdapter(_ChatThinking).validator.validate_json
 _read_generated_text: Final = TypeAdapter(_GeneratedText).validator.validate_json
 _read_generated_thinking: Final = TypeAdapter(_GeneratedThinking).validator.validate_json
@@ -75,7 +75,7 @@ _read_generated_thinking: Final = TypeAdapter(_GeneratedThinking).validator.vali
 
 def chat_text(payload: Any, part_id: str) -> Event:
     """A line of `/api/chat` that is one piece of text."""
-    return TextDelta(read_chat_text(payload)["message"]["content"], part_id)
+    return TextDelta(_read_chat_text(payload)["message"]["content"], part_id)
 
 
 def _chat_thinking(payload: Any, part_id: str) -> Event:
