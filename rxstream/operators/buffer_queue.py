@@ -183,17 +183,17 @@ class BufferQueue(Generic[T]):
                     is_full = True
                     break
         finally:
-            self._note(count, total)
+            self.bytes = total
+            if count > self.peak_events:
+                self.peak_events = count
+            if total > self.peak_bytes:
+                self.peak_bytes = total
         if isinstance(odd, Cancelled):
             self.cancel(odd)
         elif odd is not _NOTHING:
             self._put_slowly(odd, event_bytes(odd))
         return is_full or odd is not _NOTHING
 
-    def _note(self, count: int, total: int) -> None:
-        self.bytes = total
-        self.peak_events = max(self.peak_events, count)
-        self.peak_bytes = max(self.peak_bytes, total)
 
     def _put_slowly(self, event: T, size: int) -> None:
         if size <= self._max_bytes:

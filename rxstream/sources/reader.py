@@ -139,29 +139,30 @@ class Reader(Generic[T]):
         demand = self._demand
         if not await self._open():
             return
+        read, turn, emit = self.read, demand.turn, self._emit
+        failure: Exception | None = None
+        item: T | object = END
         items = 0
-        while not self._has_stopped():
+        while not self.stopped:
             if not demand.is_free:
                 await self._wait_for_demand()
                 demand.pass_on()
                 if self._has_stopped():
                     return
-            failure: Exception | None = None
-            item: T | object = END
             self._reads = True
             try:
-                item = await self.read()
+                item = await read()
             except Exception as error:
                 failure = error
             self._reads = False
             if self._has_stopped():
                 return
-            if failure is not None or item is END:
-                demand.turn(self._end, failure and self.translate(failure))
+            if item is END or failure is not None:
+                turn(self._end, failure and self.translate(failure))
                 return
             if not demand.is_free:
                 await self._wait_for_demand()
-            demand.turn(self._emit, item)
+            turn(emit, item)
             items += 1
             if items == ITEMS_PER_TURN:
                 items = 0
