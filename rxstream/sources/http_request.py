@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final, Protocol
 
 from rxstream.errors import RequestError
@@ -97,11 +98,21 @@ class RequestSpec:
 
 
 def _check_call(function: Callable[..., Any], *args: Any, **options: Any) -> None:
+    plain = getattr(function, "__func__", None)  # a method's own function is the same for every client of a class
+    signature = _signature_of(function) if plain is None else _method_signature(plain)
+    if signature is not None:
+        signature.bind(*(() if plain is None else (None,)), *args, **options)
+
+
+def _signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
+    """None for a callable that tells none: it is asked when it is called."""
     try:
-        signature = inspect.signature(function)
+        return inspect.signature(function)
     except ValueError:
-        return  # a callable that tells no signature is asked when it is called
-    signature.bind(*args, **options)
+        return None
+
+
+_method_signature: Final = lru_cache(maxsize=16)(_signature_of)
 
 
 def _is_iterator(content: Any) -> bool:
