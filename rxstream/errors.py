@@ -232,9 +232,18 @@ class ProviderError(StreamError):
 
 
 class RequestError(StreamError):
-    """A request that cannot be sent: the provider has no way to express it, or it lacks a key or an address."""
+    """A request that cannot be sent: the provider has no way to express it, or it lacks a key or an address.
+
+    Args:
+        message: the safe sentence.
+        parameter: the place in a client's body that is wrong, such as `messages[0].content`; None where it is no body.
+    """
 
     category: Category = "invalid_request"
+
+    def __init__(self, message: str, *, parameter: str | None = None, **context: Any) -> None:
+        super().__init__(message, **context)
+        self.parameter = parameter
 
 
 class TransportError(StreamError):
