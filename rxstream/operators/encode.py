@@ -8,11 +8,11 @@ from typing import Any
 from reactivex import Observable, abc
 
 from rxstream.diagnostics import Diagnostics
-from rxstream.encoders import Encoder, EncoderEnd, encoder
+from rxstream.encoders import Encoder, encoder
+from rxstream.encoders.encoding import Encoding
 from rxstream.events import Cancelled, Event
 from rxstream.flow.scheduler import FlowScheduler
 from rxstream.flow.stage import Stage, stage_operator
-from rxstream.response.tracker import Tracker
 
 __all__ = ("encode",)
 
@@ -54,64 +54,51 @@ def encode(
     make_encoder()  # a wrong name or option is told now, not when somebody subscribes
 
     def make(observer: abc.ObserverBase[bytes], flow: FlowScheduler) -> _EncodeStage:
-        return _EncodeStage(observer, flow, make_encoder(), diagnostics)
+        return _EncodeStage(observer, flow, Encoding(make_encoder()), diagnostics)
 
     return stage_operator(make)
 
 
 class _EncodeStage(Stage[Event, bytes]):
-    """One subscription: the encoder, and what must be known to judge how the stream ended."""
+    """One subscription."""
 
-    __slots__ = ("_diagnostics", "_encoder", "_has_started", "_tracker")
+    __slots__ = ("_diagnostics", "_encoding")
 
     def __init__(
         self,
         observer: abc.ObserverBase[bytes],
         flow: FlowScheduler,
-        encoder: Encoder,
+        encoding: Encoding,
         diagnostics: Diagnostics | None,
     ) -> None:
         super().__init__(observer, flow)
-        self._encoder = encoder
+        self._encoding = encoding
         self._diagnostics = diagnostics
-        self._has_started = False
-        self._tracker = Tracker()
 
     def expand(self, event: Event) -> Iterable[bytes]:
-        self._tracker.note(event)
         try:
-            frames = self._encoder.encode(event)
+            frames = self._encoding.write(event)
         except Exception as error:
             self.end_with()
             return self._last_frames(error)
-        return self._begun(frames) if frames else ()
+        return (frames,) if frames else ()
 
     def finish(self, error: Exception | None) -> Iterable[bytes]:
         self.end_with()
         return self._last_frames(error)
 
-    def _begun(self, frames: bytes) -> tuple[bytes, ...]:
-        """`frames` behind what stands before the first of them: nothing is sent before there is something to say."""
-        if not self._has_started:
-            self._has_started = True
-            frames = self._encoder.start() + frames
-        return (frames,) if frames else ()
-
     def _last_frames(self, error: Exception | None) -> tuple[bytes, ...]:
-        verdict, _ = self._tracker.judge(error)
+        verdict, _ = self._encoding.judge(error)
         if verdict.error is not None:
             self._flow.scope.keep_detail(verdict.error, self._diagnostics)
-        cancelled = self._tracker.cancelled
-        end = EncoderEnd(verdict.outcome, verdict.error, None if cancelled is None else cancelled.cause)
-        return self._begun(self._encoder.end(end))
+        frames = self._encoding.end(verdict)
+        return (frames,) if frames else ()
 
     def _cancel(self, event: Cancelled) -> None:
         """Here a cancellation is not passed on, for what is below takes bytes: it becomes the last of them."""
-        self._tracker.note(event)
-        self._encoder.encode(event)
-        frames = self._last_frames(None)
+        frames = b"".join((self._encoding.write(event), *self._last_frames(None)))
         if frames:
-            super()._cancel(frames[0])
+            super()._cancel(frames)
         else:
             self._complete()
 

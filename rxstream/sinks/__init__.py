@@ -1,6 +1,39 @@
-"""Async consumers that pull: each call is awaited, so what they write to paces the provider."""
+"""Async consumers that pull: each call is awaited, so what they write to paces the provider.
 
-from rxstream.sinks.terminal import TerminalSink
-from rxstream.sinks.terminal_text import TerminalText
+`EventStreamResponse` needs Starlette (the extra `asgi`); each name is loaded when it is first asked for.
+"""
 
-__all__ = ("TerminalSink", "TerminalText")
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+from typing import Any as _Any
+
+if TYPE_CHECKING:
+    from rxstream.sinks.asgi import EventStreamResponse
+    from rxstream.sinks.terminal import TerminalSink
+    from rxstream.sinks.terminal_text import TerminalText
+
+_HOMES = {
+    "EventStreamResponse": "asgi",
+    "TerminalSink": "terminal",
+    "TerminalText": "terminal_text",
+}
+
+__all__ = ("EventStreamResponse", "TerminalSink", "TerminalText")
+
+
+def __getattr__(name: str) -> _Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        module = _import_module(f"{__name__}.{home}")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in ("starlette", "anyio"):
+            raise
+        raise ModuleNotFoundError(f"{name} needs Starlette: pip install 'rxstream[asgi]'", name=error.name) from None
+    value = globals()[name] = getattr(module, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

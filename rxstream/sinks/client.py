@@ -1,0 +1,174 @@
+"""The client of one HTTP response, as ASGI shows it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from math import inf
+from typing import Any, Final
+
+import anyio
+
+from rxstream.consume.pull import Pull
+from rxstream.errors import StreamTimeoutError
+from rxstream.sinks.interruption import Interruption
+from rxstream.sinks.watch import Watch
+
+__all__ = ("Client", "ClientGoneError", "Receive", "Send")
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+
+class ClientGoneError(Exception):
+    """Nothing can be sent any more."""
+
+
+GONE: Final = (ClientGoneError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream)
+"""What a send raises when nobody is there any more: ASGI 2.4 names `OSError`; servers and middleware in memory raise
+what their streams do."""
+
+
+class Client:
+    """Sends to the client, hears that it is gone, and tells when nothing was sent for long.
+
+    A client is gone when the server says so (`http.disconnect`), when a send fails, or when it takes nothing for
+    `write_timeout_seconds`; from then on nothing is sent. It belongs to the task that makes it, and listens at once.
+
+    Args:
+        receive: of ASGI.
+        send: of ASGI.
+        on_gone: called once, at once, when the client is gone; it must not wait.
+        write_timeout_seconds: the longest wait for one send; None waits for ever.
+    """
+
+    __slots__ = (
+        "_interruption",
+        "_is_sending",
+        "_is_waiting",
+        "_listener",
+        "_on_gone",
+        "_receive",
+        "_send",
+        "_watch",
+        "_write_seconds",
+        "error",
+        "fault",
+        "is_gone",
+        "silence_seconds",
+    )
+
+    def __init__(
+        self, receive: Receive, send: Send, on_gone: Callable[[], None], write_timeout_seconds: float | None
+    ) -> None:
+        self._receive = receive
+        self._send = send
+        self._on_gone = on_gone
+        self._write_seconds = inf if write_timeout_seconds is None else write_timeout_seconds
+        self._is_sending = self._is_waiting = False
+        self._interruption = Interruption()
+        self.silence_seconds = inf
+        """After how long without a send `more` tells that it is silent."""
+        self.is_gone = False
+        self.error: Exception | None = None
+        """Why it is gone, where it did not simply leave."""
+        self.fault: Exception | None = None
+        """What `send` raised, where that does not mean that the client is gone."""
+        self._watch = Watch(self._on_due)
+        self._listener = asyncio.create_task(self._listen(), name="rxstream: listen for the client's disconnect")
+
+    def watch(self, silence_seconds: float | None, *, shortest_seconds: float) -> None:
+        """Begin to look at the clock.
+
+        Args:
+            silence_seconds: how long nothing may be sent from now on, before `more` tells it; None is for ever.
+            shortest_seconds: the least that `silence_seconds` will ever be.
+        """
+        self._watch.due = self._watch.now() + (inf if silence_seconds is None else silence_seconds)
+        self._watch.start(min(self._write_seconds, shortest_seconds))
+
+    async def send(self, message: Message) -> None:
+        """Send one message of ASGI; returns when the server has taken it, which is when the client keeps up.
+
+        Raises:
+            ClientGoneError: the client was gone, or went.
+        """
+        watch = self._watch
+        watch.due = watch.now() + self._write_seconds
+        self._is_sending = True
+        try:
+            await self._send(message)
+        except asyncio.CancelledError:
+            if not self._interruption.was_ours():
+                raise
+        except GONE:
+            self._leave()
+        except Exception as error:
+            self.fault = error
+            self._leave(error)
+        finally:
+            self._is_sending = False
+        if self.is_gone:
+            self._interruption.was_ours()  # a send that took no notice of it
+            raise ClientGoneError
+        watch.due = watch.now() + self.silence_seconds
+
+    async def more(self, pull: Pull[Any]) -> bool | None:
+        """Wait for the next item: True; False at the end; None when nothing was sent for `silence_seconds`.
+
+        Raises:
+            ClientGoneError: the client is gone.
+            Exception: what ended the stream.
+        """
+        self._is_waiting = True
+        try:
+            has_more = await pull.wait()
+        except asyncio.CancelledError:
+            if not self._interruption.was_ours():
+                raise
+            return None
+        finally:
+            self._is_waiting = False
+        if self.is_gone:
+            raise ClientGoneError
+        return has_more
+
+    def _on_due(self) -> None:
+        if self._is_sending:
+            seconds = self._write_seconds
+            self._leave(StreamTimeoutError("write", limit_seconds=seconds, seen="the client took nothing of it"))
+        elif self._is_waiting:
+            self._interruption.interrupt()
+
+    def _leave(self, error: Exception | None = None) -> None:
+        if self.is_gone:
+            return
+        self.is_gone = True
+        self.error = error
+        self._send = _send_to_nobody
+        self._on_gone()
+        if self._is_sending:
+            self._interruption.interrupt()
+
+    async def _listen(self) -> None:
+        """What is left of the request's body is read and dropped; then comes the disconnect, or nothing."""
+        try:
+            while (await self._receive())["type"] != "http.disconnect":
+                pass
+        except Exception:  # a server that can tell nothing more has nobody left to tell of
+            pass
+        self._leave()
+
+    def stop(self) -> None:
+        """Listen and watch no more."""
+        self._watch.stop()
+        self._listener.cancel()
+
+    async def stopped(self, seconds: float) -> None:
+        """Wait until nothing of it runs any more, for `seconds` at most."""
+        await asyncio.wait([self._listener], timeout=seconds)
+
+
+async def _send_to_nobody(_: Message) -> None:
+    raise ClientGoneError

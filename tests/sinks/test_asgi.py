@@ -1,0 +1,143 @@
+"""A stream as an HTTP response: what is sent, when, and in which order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from reactivex import Observable
+from starlette.background import BackgroundTask
+
+import rxstream as rxs
+from rxstream import operators as ops
+from rxstream.errors import ProviderError, RetryHint
+from rxstream.events import Cancelled, Event, Finish, ResponseStart, TextDelta, UsageUpdate
+from rxstream.sinks import EventStreamResponse
+from rxstream.testing import run_virtual
+from tests.sinks.asgi_client import PlayedClient
+
+HELLO: tuple[Event, ...] = (ResponseStart("r", "m"), TextDelta("Hel"), TextDelta("lo"), Finish("stop", "stop"))
+
+
+def timed(*steps: Event | float | Exception) -> Observable[Any]:
+    """Events, with pauses in seconds between them; an exception ends it."""
+
+    async def play() -> AsyncIterator[Event]:
+        for step in steps:
+            if isinstance(step, int | float):
+                await asyncio.sleep(step)
+            elif isinstance(step, Exception):
+                raise step
+            else:
+                yield step
+
+    return rxs.from_aiter(play())
+
+
+def answer(events: Observable[Any], format: str = "openai-chat", **options: Any) -> PlayedClient:
+    """Everything that a client who reads on gets."""
+
+    async def main() -> PlayedClient:
+        client = PlayedClient()
+        await client.take(EventStreamResponse(events, format, on_end=client.ends.append, **options))
+        return client
+
+    return run_virtual(main())
+
+
+def test_a_stream_is_frames_with_the_headers_that_keep_it_moving() -> None:
+    client = answer(rxs.from_iterable(HELLO), headers={"X-Request-Id": "one"})
+    assert client.status == 200
+    assert client.headers == {
+        "content-type": "text/event-stream; charset=utf-8",
+        "cache-control": "no-cache, no-transform",
+        "x-accel-buffering": "no",
+        "content-encoding": "identity",
+        "x-request-id": "one",
+    }
+    assert client.body.endswith(b"data: [DONE]\n\n")
+    assert client.is_finished
+    assert [end.outcome for end in client.ends] == ["completed"]
+
+
+def test_what_waits_in_a_buffer_leaves_in_one_send() -> None:
+    client = answer(rxs.from_iterable(HELLO).pipe(ops.bounded_buffer()))
+    assert len(client.bodies) == 2  # the frames, and those of the end
+    assert client.bodies[0].count(b"\n\n") == 3
+
+
+def test_an_error_before_the_first_content_is_a_status() -> None:
+    error = ProviderError("the provider has too much to do", category="rate_limited", retry=RetryHint(True, 3))
+    client = answer(timed(ResponseStart("r", "m"), error), headers={"x-request-id": "one"})
+    assert client.status == 429
+    assert client.headers["content-type"] == "application/json"
+    assert client.headers["content-length"] == str(len(client.body))
+    assert client.headers["x-request-id"] == "one"
+    assert "x-accel-buffering" not in client.headers
+    assert client.is_finished
+    assert [(end.outcome, end.error) for end in client.ends] == [("failed", error)]
+
+
+def test_an_error_after_content_is_a_frame() -> None:
+    client = answer(timed(TextDelta("Hel"), ProviderError("no more")))
+    assert client.status == 200
+    assert b'data: {"error":{"message":"no more"' in client.bodies[-1]
+    assert client.is_finished
+
+
+def test_the_head_does_not_wait_for_ever() -> None:
+    client = answer(timed(7.0, *HELLO), head_wait_seconds=2.0)
+    assert client.times[:3] == [2.0, 2.0, 7.0]
+    assert client.bodies[0] == b": keep-alive\n\n"
+
+
+def test_keep_alives_are_sent_while_nothing_else_is() -> None:
+    client = answer(timed(TextDelta("a"), 35.0, TextDelta("b"), 14.0, TextDelta("c"), 16.0, Finish("stop")))
+    sent = zip(client.times[1:], client.bodies, strict=True)
+    assert [time for time, body in sent if body == b": keep-alive\n\n"] == [15.0, 30.0, 64.0]
+
+
+def test_a_background_task_runs_when_all_is_over() -> None:
+    client = PlayedClient()
+    ran: list[bool] = []
+
+    async def main() -> None:
+        task = BackgroundTask(lambda: ran.append(client.is_finished))
+        await client.take(EventStreamResponse(rxs.from_iterable(HELLO), background=task))
+
+    asyncio.run(main())
+    assert ran == [True]
+
+
+def test_a_head_request_costs_no_stream() -> None:
+    asked: list[bool] = []
+
+    async def main() -> PlayedClient:
+        async def play() -> AsyncIterator[Event]:
+            asked.append(True)
+            yield TextDelta("a")
+
+        client = PlayedClient()
+        response = EventStreamResponse(rxs.from_aiter(play()), on_end=client.ends.append)
+        await client.take(response, method="HEAD")
+        return client
+
+    client = run_virtual(main())
+    assert (client.status, client.body, asked) == (200, b"", [])
+    assert [(end.outcome, end.cause) for end in client.ends] == [("cancelled", "operator")]
+
+
+def test_a_cancellation_from_above_is_told_in_the_format() -> None:
+    client = answer(timed(TextDelta("a"), Cancelled("deadline")))
+    assert b"cancelled (deadline)" in client.body
+    assert [(end.outcome, end.cause) for end in client.ends] == [("cancelled", "deadline")]
+
+
+@pytest.mark.parametrize("format", ["openai-chat", "anthropic", "ai-sdk-ui", "jsonl"])
+def test_every_format_is_one_response(format: str) -> None:
+    client = answer(timed(*HELLO[:3], 20.0, UsageUpdate(rxs.Usage(1, 2, 3)), HELLO[3]), format)
+    assert client.status == 200
+    assert client.is_finished
+    assert all(body.endswith(b"\n") for body in client.bodies if body)
