@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 from reactivex import Observable, abc
@@ -48,24 +49,41 @@ class Pull(Protocol[T_co]):
         ...
 
 
-def open_pull(source: Observable[T], scope: Scope) -> Pull[T]:
-    """Subscribe to `source` as a consumer that pulls: from the buffer's own queue where one is directly above."""
+def open_pull(source: Observable[T], scope: Scope, on_cancelled: Callable[[], None] | None = None) -> Pull[T]:
+    """Subscribe to `source` as a consumer that pulls: from the buffer's own queue where one is directly above.
+
+    Args:
+        source: what is pulled.
+        scope: the subscription's.
+        on_cancelled: called when `Cancelled` has overtaken what waits, and is the next item.
+    """
     if isinstance(source, BufferedObservable):
-        return source.pull(scope)
+        return source.pull(scope, on_cancelled)
     if not isinstance(source, Observable):
         raise TypeError(f"a stream is an Observable, not {type(source).__name__}; rxs.from_iterable makes one")
-    return LockStep(source, scope)
+    return LockStep(source, scope, on_cancelled)
 
 
 class LockStep(Generic[T]):
     """A boundary without a queue: upstream goes on only while a pull waits (rules 2, 11 and 19)."""
 
-    __slots__ = ("__weakref__", "_demand", "_end", "_max_unapplied", "_upstream", "_waiter", "queue", "stopped")
+    __slots__ = (
+        "__weakref__",
+        "_demand",
+        "_end",
+        "_max_unapplied",
+        "_on_cancelled",
+        "_upstream",
+        "_waiter",
+        "queue",
+        "stopped",
+    )
 
-    def __init__(self, source: Observable[T], scope: Scope) -> None:
+    def __init__(self, source: Observable[T], scope: Scope, on_cancelled: Callable[[], None] | None = None) -> None:
         self.queue: deque[T] = deque()  # bounded: by max_unapplied_events, before each append
         self.stopped = False
         self._end: object = None
+        self._on_cancelled = on_cancelled
         self._waiter: asyncio.Future[None] | None = None
         self._max_unapplied = scope.limits_for(None).max_unapplied_events
         self._demand = Demand(scope, is_open=False)
@@ -93,6 +111,8 @@ class LockStep(Generic[T]):
         self.queue.append(item)
         self._demand.close()
         self._wake()
+        if self._end is not None and self._on_cancelled is not None:
+            self._on_cancelled()
 
     def on_error(self, error: Exception) -> None:
         self._finish(error)
@@ -168,6 +188,7 @@ class LockStep(Generic[T]):
         if self.stopped:
             return
         self.stopped = True
+        self._on_cancelled = None
         self._demand.scope.discarded += len(self.queue)
         self.queue.clear()
         self._wake()

@@ -33,7 +33,10 @@ class Sink(Protocol):
     """An async consumer. Its calls are awaited one after the other, so a slow sink pauses the provider."""
 
     async def on_event(self, event: Event) -> None:
-        """Take one event. What it raises ends the stream, and nothing of the sink is called after that."""
+        """Take one event. What it raises ends the stream, and nothing of the sink is called after that.
+
+        Its await is cancelled when the stream is cancelled or disposed meanwhile; a `Cancelled` is the next event then.
+        """
         ...
 
     async def on_end(self, end: StreamEnd) -> None:

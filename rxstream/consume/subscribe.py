@@ -32,10 +32,14 @@ def subscribe(
 ) -> Subscription:
     """Deliver a stream to an async sink: each call is awaited before the next item is asked for.
 
+    A `Cancelled` (of `cancel_on` above, say) reaches the sink wherever it is: the `on_event` that it is in the middle
+    of is cancelled, then come `on_event(Cancelled(...))` and `on_end`. Each of these has `max_cleanup_seconds`.
+
     Args:
         events: the stream; directly below `bounded_buffer` its queue is used, without a second one.
         sink: `on_event` for each event, then `on_end` once.
-        limits: defaults for operators and sources above that were given none; `max_cleanup_seconds` bounds `on_end`.
+        limits: defaults for operators and sources above that were given none; `max_cleanup_seconds` bounds what the
+            sink does when it is over.
         diagnostics: where protected detail of errors goes, likewise.
 
     Returns:
@@ -53,17 +57,32 @@ def subscribe(
 class Subscription:
     """A stream that runs into a sink, in a task of its own."""
 
-    __slots__ = ("__weakref__", "_error", "_in_sink", "_is_disposed", "_pull", "_scope", "_sink", "_task", "_tracker")
+    __slots__ = (
+        "__weakref__",
+        "_cancels",
+        "_in_sink",
+        "_is_disposed",
+        "_is_over",
+        "_loop",
+        "_pull",
+        "_scope",
+        "_sink",
+        "_task",
+        "_timer",
+        "_tracker",
+    )
 
     def __init__(self, events: Observable[Event], sink: Sink, scope: Scope) -> None:
         self._scope = scope
         self._sink = sink
         self._tracker = Tracker()
-        self._is_disposed = False
+        self._loop = asyncio.get_running_loop()
+        self._is_disposed = self._is_over = False
         self._in_sink = False
-        self._pull: Pull[Event] = open_pull(events, scope)
-        loop = asyncio.get_running_loop()
-        self._task: asyncio.Task[StreamEnd] = loop.create_task(self._run(), context=scope.context.copy())
+        self._cancels = 0  # so many cancels of the task are this subscription's own
+        self._timer: asyncio.TimerHandle | None = None
+        self._pull: Pull[Event] = open_pull(events, scope, self._hurry)
+        self._task: asyncio.Task[StreamEnd] = self._loop.create_task(self._run(), context=scope.context.copy())
         _RUNNING.add(self._task)
         self._task.add_done_callback(_RUNNING.discard)
 
@@ -72,25 +91,57 @@ class Subscription:
 
         A sink that is in the middle of `on_event` has its await cancelled; `on_end` is told `cancelled`.
         """
-        if self._is_disposed or self._task.done():
+        if self._is_disposed or self._is_over:
             return
         self._is_disposed = True
         self._pull.dispose()
-        if self._in_sink and not self._task.get_loop().is_closed() and not self._is_inside():
-            self._task.cancel()
+        if not self._loop.is_closed():
+            self._hurry()
+
+    # The sink's last words -------------------------------------------------------------------------------------------
+
+    def _hurry(self) -> None:
+        """The stream is over whatever the sink waits for: end that, and give all that it still does a time."""
+        if self._timer is None:
+            self._give_time()
+        if self._in_sink and not self._is_inside():
+            self._interrupt()
 
     def _is_inside(self) -> bool:
-        """Whether the sink itself disposes: it goes on to the end of its `on_event` then."""
+        """Whether the sink itself ended the stream: it goes on to the end of its `on_event` then."""
         try:
             return asyncio.current_task() is self._task
         except RuntimeError:
             return False
 
+    def _interrupt(self) -> None:
+        self._cancels += 1
+        self._task.cancel()
+
+    def _give_time(self) -> None:
+        seconds = self._scope.limits_for(None).max_cleanup_seconds
+        self._timer = self._loop.call_later(seconds, self._cut_short, seconds)
+
+    def _cut_short(self, seconds: float) -> None:
+        self._give_time()  # what it does next has as long again
+        if self._in_sink:
+            self._interrupt()
+            report_exception(
+                "a sink's on_event took too long at the end", TimeoutError(f"not done after {seconds:g} s")
+            )
+
+    def _take_cancels_back(self) -> int:
+        """Undo what `_interrupt` asked of the task. Returns how many cancels from elsewhere are left."""
+        left = self._task.cancelling()
+        while self._cancels:
+            self._cancels -= 1
+            left = self._task.uncancel()
+        return left
+
     def dispose_threadsafe(self) -> None:
         """`dispose` from another thread than the loop's."""
-        loop = self._task.get_loop()
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(self.dispose)
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.dispose)
 
     async def closed(self) -> None:
         """Wait until the sink was told the end, and response, tasks and timers are gone. Never raises."""
@@ -125,18 +176,20 @@ class Subscription:
         try:
             error = await self._deliver_all()
         except asyncio.CancelledError:
-            if not self._is_disposed:
-                self._pull.dispose()
-                await self._tell(self._end(None))
-                raise
-            self._task.uncancel()
-            error = None
-        except BaseException:
-            self._pull.dispose()
-            raise  # the sink failed: it is not called again
+            self._stop_delivering()
+            await self._tell(self._end(None))
+            raise
+        finally:  # also where the sink failed: then it is not called again
+            self._stop_delivering()
         end = self._end(error)
         await self._tell(end)
         return end
+
+    def _stop_delivering(self) -> None:
+        self._is_over, self._in_sink = True, False
+        self._pull.dispose()
+        if self._timer is not None:
+            self._timer.cancel()
 
     async def _deliver_all(self) -> Exception | None:
         """Every event to the sink. Returns what ended the stream; what the sink raises passes."""
@@ -152,8 +205,14 @@ class Subscription:
             event = pull.take()
             note(event)
             self._in_sink = True
-            await on_event(event)
+            try:
+                await on_event(event)
+            except asyncio.CancelledError:
+                if not self._cancels or self._take_cancels_back():
+                    raise
             self._in_sink = False
+            if self._cancels:  # the sink kept the cancel to itself
+                self._take_cancels_back()
             budget -= 1
             if not budget:
                 budget = EVENTS_PER_TURN

@@ -98,10 +98,15 @@ class BufferedObservable(Observable[T]):
         buffer.connect(self._source)
         return Disposable(buffer.dispose)
 
-    def pull(self, scope: Scope) -> PulledBuffer[T]:
-        """Subscribe as the consumer that pulls: queue fusion, as Reactor calls it. Needs a running loop."""
+    def pull(self, scope: Scope, on_cancelled: Callable[[], None] | None = None) -> PulledBuffer[T]:
+        """Subscribe as the consumer that pulls: queue fusion, as Reactor calls it. Needs a running loop.
+
+        Args:
+            scope: the subscription's.
+            on_cancelled: called when `Cancelled` has overtaken what waits, and is the next item.
+        """
         queue = self._make_queue(scope)
-        buffer = PulledBuffer(queue, FlowScheduler.on_loop(Demand(scope, is_open=True), scope))
+        buffer = PulledBuffer(queue, FlowScheduler.on_loop(Demand(scope, is_open=True), scope), on_cancelled)
         buffer.connect(self._source)
         return buffer
 

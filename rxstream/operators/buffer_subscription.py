@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, Generic, TypeVar, cast
 
 from reactivex import Observable, abc
@@ -215,13 +215,21 @@ class BufferSubscription(_Buffer[T]):
 class PulledBuffer(_Buffer[T]):
     """Holds what waits until the consumer takes it: no second queue, no second demand, one wake-up a burst."""
 
-    __slots__ = ("_waiter", "queue")
+    __slots__ = ("_on_cancelled", "_waiter", "queue")
 
-    def __init__(self, queue: BufferQueue[T], flow: FlowScheduler) -> None:
+    def __init__(
+        self, queue: BufferQueue[T], flow: FlowScheduler, on_cancelled: Callable[[], None] | None = None
+    ) -> None:
         super().__init__(queue, flow)
+        self._on_cancelled = on_cancelled
         self.queue = queue.events
         """What `take` may take at once, without waiting."""
         self._waiter: asyncio.Future[None] | None = None
+
+    def _look(self) -> None:
+        super()._look()
+        if self._queue.cancelled is not None and self._on_cancelled is not None:
+            self._on_cancelled()
 
     def _arrived(self) -> None:
         waiter = self._waiter
@@ -267,4 +275,5 @@ class PulledBuffer(_Buffer[T]):
         return False
 
     def _let_go(self) -> None:
+        self._on_cancelled = None
         self._arrived()
