@@ -197,6 +197,49 @@ def record(
 
 
 @app.command()
+def serve(
+    config: Annotated[
+        Path | None, typer.Option(help="The TOML file with the settings; else RXSTREAM_CONFIG names it.")
+    ] = None,
+    host: Annotated[
+        str | None, typer.Option(help="Where to listen: 127.0.0.1 by default; any other address needs tokens.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="The port: 8787 by default, 0 any free one.")
+    ] = None,
+    token_env: Annotated[
+        str | None,
+        typer.Option(help="The variable with the tokens that clients must send, separated by commas."),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="PROVIDER/MODEL to serve, or PROVIDER for all its models; as often as you like, in place of the file's."
+        ),
+    ] = None,
+    log_level: Annotated[str | None, typer.Option(help="debug, info, warning, error or off.")] = None,
+    access_log: Annotated[
+        bool | None, typer.Option("--access-log/--no-access-log", help="One JSON line for each request. Never content.")
+    ] = None,
+) -> None:
+    """Serve models to the clients of other APIs: OpenAI's, Anthropic's, the AI SDK's, and a web page.
+
+    Without settings the local model answers, under the name local. With a provider whose key is in the environment:
+
+        OPENAI_API_KEY=... rxstream serve --model openai/gpt-5-mini
+
+    A slow client pauses its provider, a client that leaves ends it. SIGTERM or Ctrl-C lets running answers end
+    (server.shutdown_grace_seconds); the second one cuts them. Exit code: 0 ended by a signal, 2 wrong use or settings.
+    """
+    try:
+        from rxstream.cli.serve import ServeOptions, run_serve
+    except ModuleNotFoundError as error:
+        refuse(f'the gateway needs the extra "gateway" ({error.name} is missing): pip install "rxstream[gateway]"')
+
+    run_serve(ServeOptions(config, host, port, token_env, model or (), log_level, access_log), typer.echo)
+
+
+@app.command()
 def providers(
     markdown: Annotated[bool, typer.Option("--markdown", help="The table as a page in Markdown.")] = False,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 from rxstream.errors import RequestError
 from rxstream.providers.service import AUTHORIZATION, Key, Service
 
-__all__ = ("request_headers",)
+__all__ = ("check_headers", "request_headers")
 
 HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 """What a client sends as it is; any other character would be quoted in the client's error."""
@@ -52,10 +52,15 @@ def request_headers(
         names = " or ".join(key.variable for key in service.keys)
         ways = f"set {names}, or pass api_key=..." if names else "pass api_key=..."
         raise RequestError(f"there is no key for {provider!r}: {ways}", category="authentication")
-    for name, value in known.items():
+    check_headers(known)
+    return known
+
+
+def check_headers(headers: Mapping[str, str]) -> None:
+    """Raise `RequestError` where a value is none that a header can hold; it is not in the message."""
+    for name, value in headers.items():
         if not HEADER_VALUE.fullmatch(value):
             raise RequestError(f"the value of the header {name!r} has characters that no header can hold")
-    return known
 
 
 def _environment_headers(service: Service, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:

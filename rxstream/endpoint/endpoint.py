@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -11,6 +12,7 @@ from reactivex import Observable
 
 from rxstream.consume.collect import collect
 from rxstream.diagnostics import Diagnostics
+from rxstream.endpoint.access import check_headers
 from rxstream.endpoint.address import Address
 from rxstream.errors import RequestError
 from rxstream.events import Event
@@ -102,6 +104,23 @@ class Endpoint:
 
     def __repr__(self) -> str:
         return f"Endpoint({self.provider!r}, base_url={self.base_url!r}, model={self.model!r})"
+
+    def with_headers(self, headers: Mapping[str, str]) -> Endpoint:
+        """The same endpoint with more headers, for requests that carry something of their own (`traceparent`, say).
+
+        It asks through the same client, which stays this endpoint's to close.
+
+        Args:
+            headers: sent with each of its requests; they win over this endpoint's.
+
+        Raises:
+            RequestError: a value that no header can hold.
+        """
+        check_headers(headers)
+        other = copy.copy(self)
+        other._headers = {**self._headers, **{name.lower(): value for name, value in headers.items()}}
+        other._owns_client = False
+        return other
 
     def stream(self, request: ModelRequest | Mapping[str, Any]) -> Observable[Event]:
         """Ask for an answer that comes as it is made.

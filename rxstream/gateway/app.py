@@ -1,0 +1,112 @@
+"""The gateway as an ASGI application."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from rxstream.gateway.config import Config, ServerConfig
+from rxstream.gateway.errors import error_response, format_of
+from rxstream.gateway.gateway import Gateway
+from rxstream.gateway.guard import Guard
+from rxstream.gateway.headers import RequestIds
+from rxstream.gateway.model_route import ModelRoute
+from rxstream.gateway.refusals import Refusal
+from rxstream.gateway.routes import health_routes, model_list_routes, no_resume_route
+from rxstream.gateway.security import Security, configured_tokens
+
+__all__ = ("create_app",)
+
+EXPOSED: Final = ("x-request-id", "request-id", "x-upstream-request-id", "retry-after", "retry-after-ms")
+
+
+def create_app(config: Config, *, client: Any = None) -> Starlette:
+    """Make the gateway.
+
+        uvicorn.run(create_app(load_config("gateway.toml")))    # or `rxstream serve`, which also bounds send buffers
+
+    Args:
+        config: the settings.
+        client: sends the requests to providers, an `httpx.AsyncClient` or one with its interface, and stays yours to
+            close; None makes one.
+
+    Returns:
+        The application; `app.state.gateway` is what its routes share.
+
+    Raises:
+        CatalogueError: a model cannot be offered; the message says what to set.
+        ValueError: the variable that `server.tokens_env` names is not set.
+    """
+    tokens = configured_tokens(config.server)
+    gateway = Gateway(config, client)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await gateway.aclose()
+
+    app = Starlette(
+        routes=_routes(gateway),
+        middleware=[
+            Middleware(Guard, log=gateway.log),
+            Middleware(RequestIds),
+            *_cross_origin(config.server),
+            Middleware(Security, server=config.server, tokens=tokens),
+        ],
+        exception_handlers={HTTPException: _not_here},
+        lifespan=lifespan,
+    )
+    app.state.gateway = gateway
+    return app
+
+
+def _routes(gateway: Gateway) -> list[BaseRoute]:
+    model_routes = (
+        ModelRoute(gateway, "/v1/chat/completions", "openai-chat"),
+        ModelRoute(gateway, "/v1/responses", "openai-responses"),
+        ModelRoute(gateway, "/v1/messages", "anthropic"),
+        ModelRoute(gateway, "/api/chat", "ai-sdk-ui", needs_model=False),
+    )
+    return [
+        *(Route(route.path, route, methods=["POST"]) for route in model_routes),
+        *model_list_routes(gateway),
+        no_resume_route(),
+        *health_routes(gateway),
+    ]
+
+
+def _cross_origin(server: ServerConfig) -> list[Middleware]:
+    if not server.allowed_origins:
+        return []
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=server.allowed_origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["*"],
+            expose_headers=EXPOSED,
+        )
+    ]
+
+
+async def _not_here(request: Request, error: Exception) -> Response:
+    """A path or a method that is not served, in the client's own words."""
+    assert isinstance(error, HTTPException)
+    sentence = f"{request.method} is not served here" if error.status_code == 405 else "there is nothing at this path"
+    refusal = Refusal(
+        sentence, status=error.status_code, category="not_found" if error.status_code == 404 else "invalid_request"
+    )
+    response = error_response(refusal, format_of(request.scope))
+    response.headers.update(error.headers or {})
+    return response

@@ -1,0 +1,199 @@
+"""Where settings come from: the command line, the environment, a file; and what is wrong with them, with its line."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
+
+from rxstream.gateway.config import Config
+from rxstream.gateway.config_lines import SettingLines
+
+__all__ = ("ConfigError", "Mistake", "read_config")
+
+PREFIX: Final = "RXSTREAM__"
+
+SHORT_NAMES: Final[Mapping[str, tuple[str, str]]] = {
+    "RXSTREAM_HOST": ("server", "host"),
+    "RXSTREAM_PORT": ("server", "port"),
+    "RXSTREAM_TOKENS": ("server", "tokens"),
+    "RXSTREAM_LOG": ("log", "level"),
+}
+"""Variables that have a name of their own; each wins over the long name of the same setting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One thing that is wrong.
+
+    Args:
+        setting: which one, such as `models[1].provider`.
+        problem: a sentence; no value that might be secret is in it.
+        place: `FILE:LINE`, or who else said it.
+    """
+
+    setting: str
+    problem: str
+    place: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.setting}: {self.problem}" if self.setting else f"{self.place}: {self.problem}"
+
+
+class ConfigError(ValueError):
+    """Settings that cannot be used. `mistakes` has all of them, and `str` is one line for each."""
+
+    def __init__(self, mistakes: tuple[Mistake, ...]) -> None:
+        super().__init__("\n".join(map(str, mistakes)))
+        self.mistakes = mistakes
+
+
+def read_config(path: Path | str | None, overrides: Mapping[str, Any]) -> Config:
+    """See `rxstream.gateway.config.load_config`."""
+    path = path or os.environ.get("RXSTREAM_CONFIG") or None
+    text, table = ("", {}) if path is None else _read_file(Path(path))
+    _check_sections()
+    shown = "settings" if path is None else str(path)
+    problem: Exception | None = None
+    try:
+        return _settings_class(table, overrides)()
+    except (ValidationError, SettingsError) as error:
+        problem = error
+    if isinstance(problem, SettingsError):
+        raise ConfigError((Mistake("", f"{problem}; lists and tables are written as JSON", "the environment"),))
+    assert isinstance(problem, ValidationError)
+    raise ConfigError(_mistakes(problem, SettingLines(text), shown))
+
+
+def _settings_class(table: Mapping[str, Any], overrides: Mapping[str, Any]) -> type[Config]:
+    class LoadedConfig(Config, BaseSettings):
+        model_config = SettingsConfigDict(
+            env_prefix=PREFIX, env_nested_delimiter="__", env_ignore_empty=True, extra="forbid", frozen=True
+        )
+
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return (
+                _Given(settings_cls, overrides),
+                _Given(settings_cls, _short_names(os.environ)),
+                env_settings,
+                _Given(settings_cls, table),
+            )
+
+    LoadedConfig.__name__ = LoadedConfig.__qualname__ = "Config"
+    return LoadedConfig
+
+
+class _Given(PydanticBaseSettingsSource):
+    """Settings that are there already, as a mapping."""
+
+    def __init__(self, settings_cls: type[BaseSettings], values: Mapping[str, Any]) -> None:
+        super().__init__(settings_cls)
+        self._values = values
+
+    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
+        return self._values.get(field_name), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        return dict(self._values)
+
+
+def _short_names(environ: Mapping[str, str]) -> dict[str, Any]:
+    said: dict[str, dict[str, Any]] = {}
+    for variable, (section, key) in SHORT_NAMES.items():
+        value = environ.get(variable, "").strip()
+        if value:
+            parsed: Any = [each.strip() for each in value.split(",") if each.strip()] if key == "tokens" else value
+            said.setdefault(section, {})[key] = parsed
+    return said
+
+
+def _check_sections() -> None:
+    """A variable of a section that does not exist would be passed over in silence."""
+    sections = tuple(Config.model_fields)
+    wrong = [
+        name
+        for name in os.environ
+        if name.upper().startswith(PREFIX) and name[len(PREFIX) :].split("__")[0].lower() not in sections
+    ]
+    if wrong:
+        problem = f"there is no such section; there are {', '.join(sections)}"
+        raise ConfigError(tuple(Mistake(name, problem, "the environment") for name in sorted(wrong)))
+
+
+def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError((Mistake("", "there is no such file", str(path)),)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise ConfigError((Mistake("", f"it cannot be read: {reason}", str(path)),)) from None
+    try:
+        return text, tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        problem = str(error)
+    _, _, place = problem.partition("(at line ")
+    line = place.partition(",")[0] if place else str(text.count("\n") + 1)
+    raise ConfigError((Mistake("", f"it is not TOML: {problem.partition(' (at ')[0]}", f"{path}:{line}"),))
+
+
+def _mistakes(error: ValidationError, lines: SettingLines, shown: str) -> tuple[Mistake, ...]:
+    # Without the input: a wrong value may be a secret in the wrong place.
+    errors = error.errors(include_url=False, include_input=False, include_context=False)
+    found = (_mistake(entry["loc"], entry["type"], entry["msg"], lines, shown) for entry in errors)
+    return tuple(found)
+
+
+def _mistake(loc: tuple[int | str, ...], kind: str, message: str, lines: SettingLines, shown: str) -> Mistake:
+    line = lines.find(loc)
+    place = f"{shown}:{line}" if line is not None else shown
+    return Mistake(_dotted(loc), _problem(loc, kind, message), place)
+
+
+def _dotted(loc: tuple[int | str, ...]) -> str:
+    text = ""
+    for part in loc:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def _problem(loc: tuple[int | str, ...], kind: str, message: str) -> str:
+    if kind == "extra_forbidden":
+        return _unknown(loc)
+    if kind == "missing":
+        return "it is missing"
+    return message.removeprefix("Value error, ")
+
+
+def _unknown(loc: tuple[int | str, ...]) -> str:
+    if loc[-1] == "api_key":
+        return 'a key does not belong into this file: name the variable that holds it, api_key_env = "..."'
+    known = _known_keys(loc[:-1])
+    near = get_close_matches(str(loc[-1]), known, n=1)
+    return "there is no such setting" + (f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}")
+
+
+def _known_keys(loc: tuple[int | str, ...]) -> tuple[str, ...]:
+    model: type[BaseModel] = Config
+    for part in loc:
+        if isinstance(part, str):
+            annotation: Any = model.model_fields[part].annotation
+            model = next(
+                kind for kind in (annotation, *getattr(annotation, "__args__", ())) if hasattr(kind, "model_fields")
+            )
+    return tuple(model.model_fields)

@@ -1,0 +1,171 @@
+"""One request to a model: from the client's name for it to the end of its answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+from reactivex import Observable
+
+from rxstream import operators as ops
+from rxstream.endpoint import Endpoint
+from rxstream.errors import StreamError
+from rxstream.events import CONTENT_EVENTS, Event
+from rxstream.gateway.catalogue import Target
+from rxstream.gateway.gateway import Gateway
+from rxstream.gateway.meter import Meter, measure, own_fault
+from rxstream.gateway.metrics import NO_MODEL
+from rxstream.requests import ModelRequest
+from rxstream.response.response import Outcome
+
+__all__ = ("Exchange",)
+
+PASSED_ON: Final = ("x-ratelimit-", "anthropic-ratelimit-")
+"""Beginnings of the provider's headers that clients read; of all others none is passed on."""
+
+UPSTREAM_IDS: Final = ("x-request-id", "request-id", "x-amzn-requestid", "x-goog-request-id", "cf-ray")
+MAX_HEADER: Final = 256
+MAX_PASSED_ON: Final = 24
+
+
+class Exchange:
+    """One request and its answer, for as long as both last.
+
+    Args:
+        gateway: what it runs in.
+        route: the path that was asked, one of ours.
+        request_id: the id that client and log share.
+        trace: the headers `traceparent` and `tracestate` of the client, as they came.
+    """
+
+    def __init__(self, gateway: Gateway, route: str, request_id: str, trace: Mapping[str, str] | None = None) -> None:
+        self._gateway = gateway
+        self._trace = dict(trace or {})
+        self.route = route
+        self.request_id = request_id
+        self.meter = Meter()
+        self.stats = ops.BufferStats()
+        self.target: Target | None = None
+        self.is_streamed = False
+        self.status: int | None = None
+        self._outcome: Outcome = "cancelled"
+        self._cause: str | None = "client_disconnect"
+        self._error: BaseException | None = None
+
+    def find(self, name: str) -> Target:
+        """The model that the client means.
+
+        Raises:
+            RequestError: there is none of that name.
+        """
+        self.target = self._gateway.catalogue.find(name)
+        return self.target
+
+    def ask(self, request: ModelRequest | Mapping[str, Any]) -> Observable[Event]:
+        """The model's answer, under the gateway's clocks and its bound; `find` comes first.
+
+        Raises:
+            RequestError: the provider has no way to express the request.
+        """
+        assert self.target is not None, "find the model first"
+        try:
+            events = self._endpoint(self.target).stream(request)
+        except StreamError as error:
+            raise own_fault(error) from None
+        return events.pipe(*self._stages(self.target))
+
+    def _endpoint(self, target: Target) -> Endpoint:
+        return target.endpoint.with_headers(self._trace) if self._trace else target.endpoint
+
+    def _stages(self, target: Target) -> list[Any]:
+        server, telemetry = self._gateway.config.server, self._gateway.config.telemetry
+        stages: list[Any] = []
+        if telemetry.otel:
+            from rxstream.otel import observe
+
+            stages.append(observe(provider=target.provider, model=target.model, stats=self.stats))
+        stages.append(measure(self.meter))
+        if math.isfinite(server.first_event_timeout):
+            stages.append(ops.first_event_timeout(server.first_event_timeout, counts=_is_content))
+        if math.isfinite(server.stream_idle_timeout):
+            stages.append(ops.idle_timeout(server.stream_idle_timeout))
+        whole = target.timeout if target.timeout is not None else server.deadline
+        if whole is not None and math.isfinite(whole):
+            stages.append(ops.deadline(whole))
+        return [
+            *stages,
+            ops.cancel_on(self._gateway.stop),
+            ops.bounded_buffer(stats=self.stats, limits=self._gateway.config.limits),
+        ]
+
+    # The end ---------------------------------------------------------------------------------------------------------
+
+    def ended(self, outcome: Outcome, error: BaseException | None = None, cause: str | None = None) -> None:
+        """How the answer ended. Without this it is a client that left."""
+        self._outcome, self._error, self._cause = outcome, error, cause
+
+    def failed(self, error: BaseException) -> None:
+        """It ended before there was an answer."""
+        self.ended("failed", error)
+
+    def extra_headers(self) -> dict[str, str]:
+        """What of the provider's head the client gets to see."""
+        found: dict[str, str] = {}
+        upstream = {name.lower(): value for name, value in self.meter.upstream_headers.items()}
+        for name in UPSTREAM_IDS:
+            if name in upstream and _is_plain(upstream[name]):
+                found["x-upstream-request-id"] = upstream[name]
+                break
+        limits = [name for name in upstream if name.startswith(PASSED_ON) and _is_plain(upstream[name])]
+        return found | {name: upstream[name] for name in limits[:MAX_PASSED_ON]}
+
+    def close(self) -> None:
+        """Count it and log it."""
+        metrics, meter, stats = self._gateway.metrics, self.meter, self.stats
+        labels = (self.route, NO_MODEL if self.target is None else self.target.entry)
+        metrics.requests.labels(*labels, self._outcome).inc()
+        metrics.duration.labels(*labels).observe(meter.seconds)
+        category = _category(self._error)
+        if category is not None:
+            metrics.errors.labels(*labels, category).inc()
+        if meter.first_content_seconds is not None:
+            metrics.first_content.labels(*labels).observe(meter.first_content_seconds)
+        counts = {"input": meter.usage.input_tokens, "output": meter.usage.output_tokens}
+        for kind, count in counts.items():
+            if count is not None:
+                metrics.tokens.labels(*labels, kind).inc(max(0, count))
+        metrics.paused.labels(*labels).inc(stats.paused_seconds)
+        metrics.dropped.labels(*labels).inc(stats.dropped + stats.discarded)
+        self._gateway.log.request(
+            request_id=self.request_id,
+            route=self.route,
+            model=None if self.target is None else self.target.entry,
+            provider=None if self.target is None else self.target.provider,
+            stream=self.is_streamed,
+            status=self.status,
+            outcome=self._outcome,
+            cause=self._cause if self._outcome == "cancelled" else None,
+            error=category,
+            correlation_id=self._error.public.correlation_id if isinstance(self._error, StreamError) else None,
+            seconds=round(meter.seconds, 3),
+            first_token_seconds=None if meter.first_content_seconds is None else round(meter.first_content_seconds, 3),
+            input_tokens=meter.usage.input_tokens,
+            output_tokens=meter.usage.output_tokens,
+            paused_seconds=round(stats.paused_seconds, 3),
+            peak_events=stats.peak_events,
+        )
+
+
+def _is_content(event: Event) -> bool:
+    return isinstance(event, CONTENT_EVENTS)
+
+
+def _is_plain(value: str) -> bool:
+    return len(value) <= MAX_HEADER and value.isascii() and value.isprintable()
+
+
+def _category(error: BaseException | None) -> str | None:
+    if error is None:
+        return None
+    return error.public.category if isinstance(error, StreamError) else "internal"

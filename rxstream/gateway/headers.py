@@ -1,0 +1,76 @@
+"""Headers that every answer has: the request's id, and what the provider said of its limits."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import Final
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ("EXCHANGE", "REQUEST_ID", "RequestIds", "trace_headers")
+
+REQUEST_ID: Final = "rxstream.request_id"
+"""Where in an ASGI scope the request's id is."""
+
+EXCHANGE: Final = "rxstream.exchange"
+"""Where in an ASGI scope the exchange with the model is, once there is one."""
+
+ID: Final = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
+"""What is taken over from a client: nothing that could be read as more than an id in a log."""
+
+TRACEPARENT: Final = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-[\x21-\x7e]{0,256})?")
+"""W3C Trace Context 3.2; a version later than 00 may have more at its end."""
+
+MAX_TRACESTATE: Final = 2048
+
+
+class RequestIds:
+    """Gives each request its id, the client's own where it sent one, and puts the headers on each answer.
+
+    Args:
+        app: the application behind it.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        request_id = scope[REQUEST_ID] = _request_id(scope)
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["x-request-id"] = headers["request-id"] = request_id
+                if (exchange := scope.get(EXCHANGE)) is not None:
+                    for name, value in exchange.extra_headers().items():
+                        headers[name] = value
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+def trace_headers(scope: Scope) -> dict[str, str]:
+    """The trace that a client's request belongs to, for the provider's; `baggage` stays here."""
+    headers = dict(scope["headers"])
+    parent, state = headers.get(b"traceparent", b""), headers.get(b"tracestate", b"")
+    if not TRACEPARENT.fullmatch(parent):
+        return {}
+    known = {"traceparent": parent.decode("ascii")}
+    if state and len(state) <= MAX_TRACESTATE and state.isascii() and state.decode("ascii").isprintable():
+        known["tracestate"] = state.decode("ascii")
+    return known
+
+
+def _request_id(scope: Scope) -> str:
+    headers = dict(scope["headers"])
+    for name in (b"x-request-id", b"request-id"):
+        said: bytes = headers.get(name, b"")
+        if ID.fullmatch(said):
+            return said.decode("ascii")
+    return f"req_{uuid.uuid4().hex}"

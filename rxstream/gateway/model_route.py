@@ -1,0 +1,117 @@
+"""A route that asks a model: one class for every API, for they differ in nothing but their format."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reactivex import Observable
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from rxstream.consume.collect import collect
+from rxstream.encoders import encode_body
+from rxstream.errors import ProviderError, StreamError, TruncatedStreamError
+from rxstream.events import Event
+from rxstream.gateway.asked import Asked, asked_model, read_asked
+from rxstream.gateway.errors import error_response
+from rxstream.gateway.exchange import Exchange
+from rxstream.gateway.gateway import Gateway
+from rxstream.gateway.headers import EXCHANGE, REQUEST_ID, trace_headers
+from rxstream.gateway.request_body import ClientGone, read_body
+from rxstream.gateway.stopgap import stream_response
+from rxstream.gateway.until_gone import until_gone
+
+__all__ = ("ModelRoute",)
+
+
+class ModelRoute:
+    """Reads a request, asks the model, answers in the same format. An ASGI application.
+
+    Args:
+        gateway: what it runs in.
+        path: where it is, for log and metrics.
+        format: the API of its clients, such as `openai-chat`.
+        needs_model: whether a client must say which model; else the first there is answers.
+    """
+
+    def __init__(self, gateway: Gateway, path: str, format: str, *, needs_model: bool = True) -> None:
+        self._gateway = gateway
+        self.path = path
+        self.format = format
+        self._needs_model = needs_model
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        exchange = Exchange(self._gateway, self.path, scope[REQUEST_ID], trace_headers(scope))
+        scope[EXCHANGE] = exchange
+        error: StreamError | None = None
+        try:
+            with self._gateway.slots.take():
+                await self._serve(exchange, scope, receive, send)
+        except ClientGone:
+            pass  # the exchange takes it for that unless it is told otherwise
+        except StreamError as problem:
+            error = problem
+        finally:
+            if error is None:
+                exchange.close()
+        if error is not None:
+            await self._refuse(exchange, error, scope, receive, send)
+
+    async def _serve(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
+        asked = await self._read(exchange, scope, receive)
+        events = exchange.ask(asked.request)
+        if asked.stream:
+            exchange.is_streamed = True
+            response = self._streamed(exchange, events, asked)
+        else:
+            response = await self._whole(exchange, events, asked, receive)
+        exchange.status = response.status_code
+        await response(scope, receive, send)
+
+    async def _read(self, exchange: Exchange, scope: Scope, receive: Receive) -> Asked:
+        server, limits = self._gateway.config.server, self._gateway.config.limits
+        body = await read_body(
+            scope,
+            receive,
+            max_bytes=server.max_body_bytes,
+            max_depth=limits.max_json_depth,
+            timeout_seconds=server.body_timeout,
+        )
+        default = None if self._needs_model else self._gateway.catalogue.default
+        target = exchange.find(asked_model(body, default))
+        return read_asked(self.format, body, target)
+
+    def _streamed(self, exchange: Exchange, events: Observable[Event], asked: Asked) -> Response:
+        return stream_response(events, self.format, exchange.ended, **asked.encoder_options)
+
+    async def _whole(self, exchange: Exchange, events: Observable[Event], asked: Asked, receive: Receive) -> Response:
+        gateway = self._gateway
+        answer = await until_gone(
+            receive, collect(events, limits=gateway.config.limits, diagnostics=gateway.diagnostics)
+        )
+        exchange.ended(answer.outcome, answer.error, answer.cancel_cause)
+        if answer.outcome not in ("completed", "incomplete"):
+            return error_response(_error_of(answer), self.format)
+        options: dict[str, Any] = {
+            key: asked.encoder_options[key] for key in BODY_OPTIONS if key in asked.encoder_options
+        }
+        return Response(encode_body(self.format, answer, **options), media_type="application/json")
+
+    async def _refuse(self, exchange: Exchange, error: StreamError, scope: Scope, receive: Receive, send: Send) -> None:
+        response = error_response(error, self.format)
+        exchange.status = response.status_code
+        exchange.failed(error)
+        exchange.close()
+        await response(scope, receive, send)
+
+
+BODY_OPTIONS = ("model",)
+
+
+def _error_of(answer: Any) -> BaseException:
+    if answer.error is not None:
+        return answer.error  # type: ignore[no-any-return]
+    if answer.outcome == "cancelled":
+        return ProviderError("the answer was cancelled: the gateway is shutting down", category="overloaded")
+    return TruncatedStreamError()

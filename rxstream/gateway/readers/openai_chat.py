@@ -1,0 +1,142 @@
+"""A body in the words of OpenAI's chat completions.
+
+What compatible servers and clients add is read where a `ModelRequest` has it: `top_k`, and the reasoning of earlier
+answers beside their text.
+
+Source: OpenAI's published schema of `CreateChatCompletionRequest`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from rxstream.gateway.readers.ask import Ask, make_request
+from rxstream.gateway.readers.node import Fields, Node
+from rxstream.gateway.readers.openai_chat_messages import read_chat_messages
+from rxstream.gateway.readers.sampling import read_effort, read_settings
+from rxstream.gateway.readers.tools import (
+    ONLY_FUNCTIONS,
+    ToolUse,
+    read_function,
+    read_json_schema,
+    read_tool_choice,
+    read_tools,
+)
+from rxstream.requests import ReasoningOptions, ResponseFormat, Tool
+
+__all__ = ("IGNORED", "read_openai_chat")
+
+SETTINGS: Final[Mapping[str, str]] = {
+    "model": "model",
+    "max_completion_tokens": "max_output_tokens",
+    "max_tokens": "max_output_tokens",
+    **{name: name for name in ("stop", "temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty")},
+    **{name: name for name in ("seed", "parallel_tool_calls")},
+}
+
+IGNORED: Final = (
+    "metadata",
+    "prediction",
+    "prompt_cache_key",
+    "prompt_cache_options",
+    "prompt_cache_retention",
+    "safety_identifier",
+    "service_tier",
+    "store",
+    "user",
+)
+"""What is for the records, the caches and the queues of OpenAI: the answer is the same without it."""
+
+_ONE = "one answer can be carried: ask once for each"
+_LOGPROBS = "the likelihood of tokens cannot be carried: leave it out"
+_AUDIO = "answers of text can be carried: leave it out"
+_OLD = "is an older form: use tools and tool_choice"
+
+REFUSED: Final[Mapping[str, tuple[str, Collection[Any]]]] = {
+    "audio": (_AUDIO, ()),
+    "function_call": (_OLD, ()),
+    "functions": (_OLD, ()),
+    "logit_bias": ("a bias of tokens cannot be carried: leave it out", ({},)),
+    "logprobs": (_LOGPROBS, (False,)),
+    "modalities": (_AUDIO, (["text"],)),
+    "moderation": ("only OpenAI has it: leave it out", ()),
+    "n": (_ONE, (1,)),
+    "top_logprobs": (_LOGPROBS, (0,)),
+    "verbosity": ("only OpenAI has it: ask for it in the instructions", ("medium",)),
+    "web_search_options": (ONLY_FUNCTIONS, ()),
+}
+"""What cannot be carried, why, and what of it asks for no more than the default."""
+
+FORMATS: Final = ("text", "json_object", "json_schema")
+
+
+def read_openai_chat(body: Node) -> Ask:
+    """What a body of this API asks for."""
+    with body.fields() as fields:
+        fields.ignore(*IGNORED)
+        for name, (why, harmless) in REFUSED.items():
+            fields.refuse(name, why, unless=harmless)
+        messages = read_chat_messages(fields.need("messages"))
+        use = _tool_use(fields)
+        settings = read_settings(fields, SETTINGS)
+        form = _response_format(fields.take("response_format"))
+        reasoning = _reasoning(fields.take("reasoning_effort"))
+        stream = fields.take("stream")
+        options = _stream_options(fields.take("stream_options"))
+    request = make_request(
+        messages=messages,
+        tools=use.tools,
+        tool_choice=use.choice,
+        response_format=form,
+        reasoning=reasoning,
+        **settings,
+    )
+    return Ask(request, stream is not None and stream.flag(), options)
+
+
+def _tool_use(fields: Fields) -> ToolUse:
+    tools = read_tools(fields.take("tools"), _tool)
+    return read_tool_choice(fields.take("tool_choice"), tools, _name, _allowed)
+
+
+def _tool(fields: Fields) -> Tool:
+    kind = fields.need("type")
+    if kind.value != "function":
+        raise kind.refuse(ONLY_FUNCTIONS)
+    fields.ignore("cache_control")
+    with fields.need("function").fields() as function:
+        return read_function(function)
+
+
+def _name(fields: Fields) -> Node:
+    with fields.need("function").fields() as function:
+        return function.need("name")
+
+
+def _allowed(fields: Fields) -> Fields:
+    return fields.need("allowed_tools").fields()
+
+
+def _response_format(node: Node | None) -> ResponseFormat | None:
+    if node is None:
+        return None
+    with node.fields() as fields:
+        kind: Any = fields.need("type").word(FORMATS)
+        if kind != "json_schema":
+            return kind  # type: ignore[no-any-return]  # one of the two words
+        with fields.need("json_schema").fields() as schema:
+            return read_json_schema(schema)
+
+
+def _reasoning(node: Node | None) -> ReasoningOptions | None:
+    return None if node is None else ReasoningOptions(effort=read_effort(node))  # type: ignore[arg-type]  # its words
+
+
+def _stream_options(node: Node | None) -> dict[str, bool]:
+    if node is None:
+        return {}
+    with node.fields() as fields:
+        fields.ignore("include_obfuscation")
+        wanted = fields.take("include_usage")
+        return {} if wanted is None else {"include_usage": wanted.flag()}

@@ -1,0 +1,135 @@
+"""The conversation in a body of OpenAI's chat completions.
+
+A speaker's `name` is left out: it tells apart speakers of one role, which no other API can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from rxstream.gateway.readers.content import (
+    PartReader,
+    as_content,
+    check_unique,
+    read_image,
+    read_parts,
+    read_plain,
+)
+from rxstream.gateway.readers.node import Fields, Node
+from rxstream.gateway.readers.openai_chat_reasoning import read_reasoning
+from rxstream.requests import Content, ImageContent, Message, TextContent, ToolCallContent, ToolResultContent
+
+__all__ = ("read_chat_messages",)
+
+ECHOED: Final = ("annotations", "images", "index", "name", "parsed")
+"""What answers have that clients send back as they got it, and that tells a model nothing."""
+
+
+def read_chat_messages(node: Node) -> list[Message]:
+    """The messages of a body."""
+    messages = []
+    for entry in node.entries():
+        with entry.fields() as fields:
+            role = fields.need("role")
+            if role.value == "function":
+                raise role.refuse("is an older form: use the role tool")
+            messages.append(_READERS[role.word(_READERS)](fields))
+    if not messages:
+        raise node.refuse("must not be empty")
+    return messages
+
+
+def _image(fields: Fields) -> ImageContent:
+    fields.ignore("cache_control", "prompt_cache_breakpoint")
+    node = fields.need("image_url")
+    if node.is_text:  # some clients leave the object out
+        return read_image(node)
+    with node.fields() as image:
+        image.ignore("detail")
+        return read_image(image.need("url"))
+
+
+def _refusal(fields: Fields) -> TextContent:
+    """What a model said when it refused is something that it said."""
+    return TextContent(text=fields.need("refusal").text())
+
+
+TEXT: Final[Mapping[str, PartReader]] = {"text": read_plain}
+USER: Final[Mapping[str, PartReader]] = {"text": read_plain, "image_url": _image}
+ANSWER: Final[Mapping[str, PartReader]] = {"text": read_plain, "refusal": _refusal}
+
+
+def _instructions(fields: Fields) -> Message:
+    fields.ignore("name")
+    return Message.system(as_content(read_parts(fields.need("content"), TEXT)))
+
+
+def _question(fields: Fields) -> Message:
+    fields.ignore("name")
+    return Message.user(as_content(read_parts(fields.need("content"), USER)))
+
+
+def _result(fields: Fields) -> Message:
+    said: dict[str, Any] = {"call_id": fields.need("tool_call_id").name()}
+    if (name := fields.take("name")) is not None:
+        said["name"] = name.text()
+    said["content"] = as_content(read_parts(fields.need("content"), TEXT))
+    return Message(role="tool", content=(ToolResultContent(**said),))
+
+
+def _answer(fields: Fields) -> Message:
+    fields.ignore(*ECHOED)
+    fields.refuse("audio", "audio cannot be carried: send its transcript as content")
+    fields.refuse("function_call", "is an older form: use tool_calls")
+    parts: list[Content] = list(read_reasoning(fields))
+    if (content := fields.take("content")) is not None:
+        parts += (part for part in read_parts(content, ANSWER) if not isinstance(part, TextContent) or part.text)
+    if refusal := fields.text("refusal"):
+        parts.append(TextContent(text=refusal))
+    if (calls := fields.take("tool_calls")) is not None:
+        parts += _calls(calls)
+    return Message.assistant(as_content(parts))
+
+
+def _calls(node: Node) -> Iterator[ToolCallContent]:
+    calls = []
+    for entry in node.entries():
+        with entry.fields() as fields:
+            calls.append((Node(None, f"{entry.path}.id"), _call(fields)))
+    check_unique((place, call.call_id) for place, call in calls)
+    return (call for _, call in calls)
+
+
+def _call(fields: Fields) -> ToolCallContent:
+    fields.ignore("index", "cache_control")
+    said: dict[str, Any] = {"call_id": fields.need("id").name(), "kind": "function"}
+    if (kind := fields.take("type")) is not None:
+        said["kind"] = kind.word(("function", "custom"))
+    if (beside := fields.take("extra_content")) is not None:
+        said["signatures"] = _signature(beside)
+    if said["kind"] == "custom":
+        with fields.need("custom").fields() as custom:
+            return ToolCallContent(name=custom.need("name").name(), arguments=custom.need("input").text(), **said)
+    with fields.need("function").fields() as function:
+        function.ignore("parsed_arguments")
+        return ToolCallContent(name=function.need("name").name(), arguments=function.text("arguments"), **said)
+
+
+def _signature(node: Node) -> dict[str, str]:
+    """What Gemini behind this API signs its calls with, and what our own encoder puts there."""
+    with node.fields() as beside:
+        if (google := beside.take("google")) is None:
+            return {}
+        with google.fields() as fields:
+            signature = fields.text("thought_signature")
+            return {"signature": signature} if signature else {}
+
+
+_READERS: Final[Mapping[str, Callable[[Fields], Message]]] = {
+    "system": _instructions,
+    "developer": _instructions,
+    "user": _question,
+    "assistant": _answer,
+    "tool": _result,
+}

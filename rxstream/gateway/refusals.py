@@ -1,0 +1,72 @@
+"""What the gateway itself says no to, before a model is asked: each with its HTTP status."""
+
+from __future__ import annotations
+
+from rxstream.errors import Category, RequestError, RetryHint
+
+__all__ = ("Refusal", "busy", "draining", "not_allowed", "too_large", "wrong_body", "wrong_token")
+
+
+class Refusal(RequestError):
+    """A request that the gateway does not take.
+
+    Args:
+        message: the sentence that the client is told.
+        status: the HTTP status.
+        category: what it is, for the client's own error type.
+        retry: whether another attempt makes sense.
+    """
+
+    def __init__(
+        self, message: str, *, status: int, category: Category = "invalid_request", retry: RetryHint | None = None
+    ) -> None:
+        super().__init__(message, category=category, retry=retry, phase="before_stream")
+        self.status = status
+
+
+def wrong_body(problem: str, *, status: int = 400) -> Refusal:
+    """A body that cannot be read."""
+    return Refusal(problem, status=status)
+
+
+def too_large(limit: int) -> Refusal:
+    """A body over its bound."""
+    return Refusal(
+        f"the body of the request is over max_body_bytes={limit}; the gateway's [server] max_body_bytes sets it",
+        status=413,
+        category="too_large",
+    )
+
+
+def wrong_token() -> Refusal:
+    """No token, or none that is known: which of the two is not told."""
+    return Refusal(
+        "this gateway needs a token: send it as `Authorization: Bearer TOKEN`, `x-api-key` or `api-key`",
+        status=401,
+        category="authentication",
+    )
+
+
+def not_allowed(problem: str) -> Refusal:
+    """A browser, or a name in `Host`, that this gateway does not serve."""
+    return Refusal(problem, status=403, category="permission")
+
+
+def busy(limit: int, after_seconds: float) -> Refusal:
+    """As many streams run as may."""
+    return Refusal(
+        f"{limit} requests to models run already (max_concurrent_streams): try again in a moment",
+        status=429,
+        category="rate_limited",
+        retry=RetryHint(retryable=True, after_seconds=after_seconds),
+    )
+
+
+def draining() -> Refusal:
+    """The gateway is about to end."""
+    return Refusal(
+        "this gateway is shutting down: try again",
+        status=503,
+        category="overloaded",
+        retry=RetryHint(retryable=True, after_seconds=1.0),
+    )
