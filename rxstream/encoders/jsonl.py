@@ -53,8 +53,8 @@ class JSONLEncoder:
         return _line(event)
 
     def keep_alive(self) -> bytes:
-        """An empty line, which readers of this format skip."""
-        return b"" if self._has_ended else b"\n"
+        """Nothing: an empty line is no JSON, and many a reader of this format fails on one."""
+        return b""
 
     def end(self, end: End) -> bytes:
         """The line of the error, where one ended the stream; of the cancellation, where no event told it."""

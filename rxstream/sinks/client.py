@@ -103,8 +103,10 @@ class Client:
             if not self._interruption.was_ours():
                 raise
         except GONE:
+            self._is_sending = False
             self._leave()
         except Exception as error:
+            self._is_sending = False
             self.fault = error
             self._leave(error)
         finally:
@@ -138,6 +140,7 @@ class Client:
         if self._is_sending:
             seconds = self._write_seconds
             self._leave(StreamTimeoutError("write", limit_seconds=seconds, seen="the client took nothing of it"))
+            _abort(self._receive)
         elif self._is_waiting:
             self._interruption.interrupt()
 
@@ -172,3 +175,14 @@ class Client:
 
 async def _send_to_nobody(_: Message) -> None:
     raise ClientGoneError
+
+
+def _abort(receive: Receive) -> None:
+    """Cut the connection, where it can be found: a server that closes it waits for the client to take what is left.
+
+    ASGI has no word for this. uvicorn's `receive` is a method of what holds the transport.
+    """
+    transport = getattr(getattr(receive, "__self__", None), "transport", None)
+    abort = getattr(transport, "abort", None)
+    if callable(abort):
+        abort()

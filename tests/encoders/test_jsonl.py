@@ -39,9 +39,9 @@ def test_a_cancellation_is_told_once() -> None:
     assert json.loads(made.end(EncoderEnd("cancelled", cause="user_stop")))["cause"] == "user_stop"
 
 
-def test_a_keep_alive_is_an_empty_line_and_nothing_follows_the_end() -> None:
+def test_there_is_no_keep_alive_and_nothing_follows_the_end() -> None:
     made = encoder("jsonl")
-    assert (made.start(), made.keep_alive()) == (b"", b"\n")
+    assert (made.start(), made.keep_alive()) == (b"", b"")
     made.end(EncoderEnd("completed"))
     assert made.keep_alive() == made.encode(TextDelta("a")) == made.end(EncoderEnd("completed")) == b""
 
