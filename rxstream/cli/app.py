@@ -214,7 +214,7 @@ def serve(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="PROVIDER/MODEL to serve, or PROVIDER for all its models; as often as you like, in place of the file's."
+            help="PROVIDER/MODEL to serve, or PROVIDER for all its models; may be repeated; replaces those of the file."
         ),
     ] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning, error or off.")] = None,

@@ -30,6 +30,11 @@ class Asked:
     stream: bool
     encoder_options: dict[str, Any]
 
+    @property
+    def body_options(self) -> dict[str, Any]:
+        """For the encoder of a whole answer, which always has its usage."""
+        return {name: value for name, value in self.encoder_options.items() if name != "include_usage"}
+
 
 def asked_model(body: Mapping[str, Any], default: str | None = None) -> str:
     """The client's name for the model.

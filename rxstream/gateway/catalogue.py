@@ -1,4 +1,4 @@
-"""Which models there are, under which names, and the endpoint of each. A client can reach what is here, nothing else."""
+"""Which models there are, under which names, and the endpoint of each. A client can reach these and no others."""
 
 from __future__ import annotations
 

@@ -34,17 +34,20 @@ class Mistake:
     """One thing that is wrong.
 
     Args:
-        setting: which one, such as `models[1].provider`.
+        setting: which one, such as `models[1].provider`; empty where it is the whole file.
         problem: a sentence; no value that might be secret is in it.
-        place: `FILE:LINE`, or who else said it.
+        place: the file, or who else said it.
+        line: the line in the file, from 1; None where the setting does not stand there.
     """
 
     setting: str
     problem: str
     place: str
+    line: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.setting}: {self.problem}" if self.setting else f"{self.place}: {self.problem}"
+        place = self.place if self.line is None else f"{self.place}:{self.line}"
+        return ": ".join(filter(None, (place, self.setting, self.problem)))
 
 
 class ConfigError(ValueError):
@@ -60,7 +63,6 @@ def read_config(path: Path | str | None, overrides: Mapping[str, Any]) -> Config
     path = path or os.environ.get("RXSTREAM_CONFIG") or None
     text, table = ("", {}) if path is None else _read_file(Path(path))
     _check_sections()
-    shown = "settings" if path is None else str(path)
     problem: Exception | None = None
     try:
         return _settings_class(table, overrides)()
@@ -69,7 +71,11 @@ def read_config(path: Path | str | None, overrides: Mapping[str, Any]) -> Config
     if isinstance(problem, SettingsError):
         raise ConfigError((Mistake("", f"{problem}; lists and tables are written as JSON", "the environment"),))
     assert isinstance(problem, ValidationError)
-    raise ConfigError(_mistakes(problem, SettingLines(text), shown))
+    # Without the input: a wrong value may be a secret in the wrong place.
+    errors = problem.errors(include_url=False, include_input=False, include_context=False)
+    find = _Finder(SettingLines(text), "the settings" if path is None else str(path), overrides)
+    mistakes = [_mistake(entry["loc"], entry["type"], entry["msg"], find) for entry in errors]
+    raise ConfigError(tuple(sorted(mistakes, key=lambda mistake: mistake.line or 0)))
 
 
 def _settings_class(table: Mapping[str, Any], overrides: Mapping[str, Any]) -> type[Config]:
@@ -147,22 +153,40 @@ def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
         return text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         problem = str(error)
-    _, _, place = problem.partition("(at line ")
-    line = place.partition(",")[0] if place else str(text.count("\n") + 1)
-    raise ConfigError((Mistake("", f"it is not TOML: {problem.partition(' (at ')[0]}", f"{path}:{line}"),))
+    said, _, place = problem.partition(" (at ")
+    line = int(place.removeprefix("line ").partition(",")[0]) if place.startswith("line ") else text.count("\n") + 1
+    raise ConfigError((Mistake("", f"it is not TOML: {said}", str(path), line),))
 
 
-def _mistakes(error: ValidationError, lines: SettingLines, shown: str) -> tuple[Mistake, ...]:
-    # Without the input: a wrong value may be a secret in the wrong place.
-    errors = error.errors(include_url=False, include_input=False, include_context=False)
-    found = (_mistake(entry["loc"], entry["type"], entry["msg"], lines, shown) for entry in errors)
-    return tuple(found)
+class _Finder:
+    """Where a setting was said: the last word on it counts.
+
+    Args:
+        lines: of the file.
+        shown: what the file is called.
+        overrides: what the command line said.
+    """
+
+    def __init__(self, lines: SettingLines, shown: str, overrides: Mapping[str, Any]) -> None:
+        self._lines = lines
+        self._shown = shown
+        self._overrides = overrides
+
+    def place(self, loc: tuple[int | str, ...]) -> tuple[str, int | None]:
+        """Who said it, and the line where that is the file."""
+        if len(loc) > 1 and loc[1] in self._overrides.get(str(loc[0]), ()):
+            return "the command line", None
+        names = [short for short, setting in SHORT_NAMES.items() if setting == loc[:2]]
+        names += [PREFIX + "__".join(map(str, loc[:length])) for length in range(1, len(loc) + 1)]
+        variables = {name.upper() for name in os.environ}
+        if variable := next((name for name in names if name.upper() in variables), None):
+            return variable.upper(), None
+        return self._shown, self._lines.find(loc)
 
 
-def _mistake(loc: tuple[int | str, ...], kind: str, message: str, lines: SettingLines, shown: str) -> Mistake:
-    line = lines.find(loc)
-    place = f"{shown}:{line}" if line is not None else shown
-    return Mistake(_dotted(loc), _problem(loc, kind, message), place)
+def _mistake(loc: tuple[int | str, ...], kind: str, message: str, find: _Finder) -> Mistake:
+    place, line = find.place(loc)
+    return Mistake(_dotted(loc), _problem(loc, kind, message), place, line)
 
 
 def _dotted(loc: tuple[int | str, ...]) -> str:
@@ -193,7 +217,6 @@ def _known_keys(loc: tuple[int | str, ...]) -> tuple[str, ...]:
     for part in loc:
         if isinstance(part, str):
             annotation: Any = model.model_fields[part].annotation
-            model = next(
-                kind for kind in (annotation, *getattr(annotation, "__args__", ())) if hasattr(kind, "model_fields")
-            )
+            kinds = (annotation, *getattr(annotation, "__args__", ()))  # a section, or a list of them
+            model = next(kind for kind in kinds if hasattr(kind, "model_fields"))
     return tuple(model.model_fields)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from starlette.responses import Response
 from starlette.types import Scope
 
-from rxstream.gateway.stopgap import error_body, http_status, retry_headers
 from rxstream.gateway.refusals import Refusal
+from rxstream.sinks.failure import failure
 
-__all__ = ("error_response", "format_of", "status_of")
+__all__ = ("error_response", "format_of")
 
 FORMATS = (("/v1/messages", "anthropic"), ("/v1/responses", "openai-responses"), ("/api/chat", "ai-sdk-ui"))
 """Which API's words an error has, by the beginning of the path; everywhere else it is OpenAI's."""
@@ -20,20 +20,16 @@ def format_of(scope: Scope) -> str:
     return next((name for start, name in FORMATS if path == start or path.startswith(f"{start}/")), "openai-chat")
 
 
-def status_of(error: BaseException, format: str) -> int:
-    """The HTTP status of an error that comes before the answer."""
-    return error.status if isinstance(error, Refusal) else http_status(error, format)
-
-
-def error_response(error: BaseException, format: str) -> Response:
+def error_response(error: Exception, format: str) -> Response:
     """The whole answer: status, body and what may be tried again.
 
     Args:
         error: one of ours, or any, of which only is told that there was one.
         format: the client's API, such as `openai-chat`.
     """
-    status = status_of(error, format)
-    headers = dict(retry_headers(error))
+    status, headers, body = failure(format, error)
+    if isinstance(error, Refusal):
+        status = error.status
     if status == 401:
-        headers["www-authenticate"] = "Bearer"
-    return Response(error_body(format, error), status, headers, media_type="application/json")
+        headers = {**headers, "www-authenticate": "Bearer"}
+    return Response(body, status, headers)

@@ -105,10 +105,6 @@ class Exchange:
         """How the answer ended. Without this it is a client that left."""
         self._outcome, self._error, self._cause = outcome, error, cause
 
-    def failed(self, error: BaseException) -> None:
-        """It ended before there was an answer."""
-        self.ended("failed", error)
-
     def extra_headers(self) -> dict[str, str]:
         """What of the provider's head the client gets to see."""
         found: dict[str, str] = {}

@@ -48,6 +48,7 @@ class RequestIds:
                 headers = MutableHeaders(scope=message)
                 headers["x-request-id"] = headers["request-id"] = request_id
                 if (exchange := scope.get(EXCHANGE)) is not None:
+                    exchange.status = message["status"]
                     for name, value in exchange.extra_headers().items():
                         headers[name] = value
             await send(message)

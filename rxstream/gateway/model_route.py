@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
 from reactivex import Observable
 from starlette.responses import Response
@@ -10,16 +10,18 @@ from starlette.types import Receive, Scope, Send
 
 from rxstream.consume.collect import collect
 from rxstream.encoders import encode_body
-from rxstream.errors import ProviderError, StreamError, TruncatedStreamError
+from rxstream.errors import StreamError, TruncatedStreamError
 from rxstream.events import Event
 from rxstream.gateway.asked import Asked, asked_model, read_asked
 from rxstream.gateway.errors import error_response
 from rxstream.gateway.exchange import Exchange
 from rxstream.gateway.gateway import Gateway
 from rxstream.gateway.headers import EXCHANGE, REQUEST_ID, trace_headers
+from rxstream.gateway.refusals import draining
 from rxstream.gateway.request_body import ClientGone, read_body
-from rxstream.gateway.stopgap import stream_response
 from rxstream.gateway.until_gone import until_gone
+from rxstream.response.response import Response as Answer
+from rxstream.sinks.asgi import EventStreamResponse
 
 __all__ = ("ModelRoute",)
 
@@ -66,7 +68,6 @@ class ModelRoute:
             response = self._streamed(exchange, events, asked)
         else:
             response = await self._whole(exchange, events, asked, receive)
-        exchange.status = response.status_code
         await response(scope, receive, send)
 
     async def _read(self, exchange: Exchange, scope: Scope, receive: Receive) -> Asked:
@@ -83,7 +84,18 @@ class ModelRoute:
         return read_asked(self.format, body, target)
 
     def _streamed(self, exchange: Exchange, events: Observable[Event], asked: Asked) -> Response:
-        return stream_response(events, self.format, exchange.ended, **asked.encoder_options)
+        gateway, server = self._gateway, self._gateway.config.server
+        return EventStreamResponse(
+            events,
+            self.format,
+            head_wait_seconds=finite(server.head_wait_seconds),
+            keep_alive_seconds=finite(server.keep_alive_seconds),
+            write_timeout_seconds=finite(server.write_timeout),
+            limits=gateway.config.limits,
+            diagnostics=gateway.diagnostics,
+            on_end=lambda end: exchange.ended(end.outcome, end.error, end.cause),
+            **asked.encoder_options,
+        )
 
     async def _whole(self, exchange: Exchange, events: Observable[Event], asked: Asked, receive: Receive) -> Response:
         gateway = self._gateway
@@ -93,25 +105,24 @@ class ModelRoute:
         exchange.ended(answer.outcome, answer.error, answer.cancel_cause)
         if answer.outcome not in ("completed", "incomplete"):
             return error_response(_error_of(answer), self.format)
-        options: dict[str, Any] = {
-            key: asked.encoder_options[key] for key in BODY_OPTIONS if key in asked.encoder_options
-        }
-        return Response(encode_body(self.format, answer, **options), media_type="application/json")
+        body = encode_body(self.format, answer, **asked.body_options)
+        return Response(body, media_type="application/json")
 
     async def _refuse(self, exchange: Exchange, error: StreamError, scope: Scope, receive: Receive, send: Send) -> None:
-        response = error_response(error, self.format)
-        exchange.status = response.status_code
-        exchange.failed(error)
-        exchange.close()
-        await response(scope, receive, send)
+        exchange.ended("failed", error)
+        try:
+            await error_response(error, self.format)(scope, receive, send)
+        finally:
+            exchange.close()
 
 
-BODY_OPTIONS = ("model",)
+def finite(seconds: float) -> float | None:
+    """A time of the settings, where `inf` is no limit."""
+    return seconds if math.isfinite(seconds) else None
 
 
-def _error_of(answer: Any) -> BaseException:
+def _error_of(answer: Answer) -> Exception:
+    """Why there is no answer."""
     if answer.error is not None:
-        return answer.error  # type: ignore[no-any-return]
-    if answer.outcome == "cancelled":
-        return ProviderError("the answer was cancelled: the gateway is shutting down", category="overloaded")
-    return TruncatedStreamError()
+        return answer.error
+    return draining() if answer.outcome == "cancelled" else TruncatedStreamError()

@@ -41,7 +41,7 @@ def check_exposure(server: ServerConfig) -> None:
     """
     if not is_loopback_host(server.host) and not configured_tokens(server):
         raise ServeError(
-            f"to listen at {server.host!r}, where other machines reach it, the gateway needs tokens: set RXSTREAM_TOKENS "
+            f"to listen at {server.host!r}, where other machines reach it, it needs tokens: set RXSTREAM_TOKENS "
             "to one or more, separated by commas (a good one: python -c 'import secrets; "
             "print(secrets.token_urlsafe(32))'), or listen at 127.0.0.1"
         )
