@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from rxstream.gateway.readers.node import Fields, Node
 from rxstream.requests import Content, ImageContent, TextContent
@@ -54,7 +54,7 @@ def read_plain(fields: Fields) -> TextContent:
 def read_image(url: Node) -> ImageContent:
     """An image by its address, or by its bytes in a `data:` URL. The address is the provider's to fetch, not ours."""
     text = url.text()
-    if not text.lower().startswith(WEB) and not DATA_URL.match(text):
+    if not text[:8].lower().startswith(WEB) and not DATA_URL.match(text):
         raise url.refuse("must be an http or https URL, or a data: URL of an image in base64")
     return ImageContent(url=text)
 
@@ -70,14 +70,16 @@ def as_content(parts: Iterable[PartT]) -> str | Sequence[PartT]:
     return listed
 
 
-def check_unique(nodes: Iterable[tuple[Node, Any]]) -> None:
+def check_unique(node: Node, names: Iterable[str], what: str) -> None:
     """Refuse an id or name that is there twice.
 
     Args:
-        nodes: where each stands, and what it is.
+        node: where they stand.
+        names: the ids or names.
+        what: what they are.
     """
-    seen: set[Any] = set()
-    for node, name in nodes:
+    seen: set[str] = set()
+    for name in names:
         if name in seen:
-            raise node.refuse("is there twice")
+            raise node.refuse(f"{what} is there twice")
         seen.add(name)

@@ -66,7 +66,7 @@ class Node:
     def number(self, low: float | None = None, high: float | None = None) -> float:
         """It as a number in the bounds."""
         value = self.value
-        if not isinstance(value, (int, float)) or isinstance(value, bool):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise self.refuse("must be a number")
         if (low is not None and value < low) or (high is not None and value > high):
             raise self.refuse(_bounds(low, high))
@@ -75,9 +75,10 @@ class Node:
     def whole(self, low: int | None = None) -> int:
         """It as a whole number; `100.0` is one."""
         value = self.number(low)
-        if isinstance(value, float) and not value.is_integer():
+        whole = int(value)
+        if whole != value:
             raise self.refuse("must be a whole number")
-        return int(value)
+        return whole
 
     def object(self) -> dict[str, Any]:
         """It as an object that is the client's own business, such as a JSON Schema."""

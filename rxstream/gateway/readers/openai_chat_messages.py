@@ -5,7 +5,7 @@ A speaker's `name` is left out: it tells apart speakers of one role, which no ot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from rxstream.gateway.readers.content import (
@@ -92,13 +92,13 @@ def _answer(fields: Fields) -> Message:
     return Message.assistant(as_content(parts))
 
 
-def _calls(node: Node) -> Iterator[ToolCallContent]:
+def _calls(node: Node) -> list[ToolCallContent]:
     calls = []
     for entry in node.entries():
         with entry.fields() as fields:
-            calls.append((Node(None, f"{entry.path}.id"), _call(fields)))
-    check_unique((place, call.call_id) for place, call in calls)
-    return (call for _, call in calls)
+            calls.append(_call(fields))
+    check_unique(node, (call.call_id for call in calls), "the id of a call")
+    return calls
 
 
 def _call(fields: Fields) -> ToolCallContent:

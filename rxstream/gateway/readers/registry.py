@@ -37,9 +37,8 @@ def read_request(format: str, body: Mapping[str, Any]) -> Ask:
         raise ValueError(f"no reader is named {format!r}: one of {', '.join(READERS)}")
     module, _, name = place.partition(":")
     read = cast("Callable[[Node], Ask]", getattr(import_module(f"rxstream.gateway.readers.{module}"), name))
-    said = dict(body) if isinstance(body, Mapping) else body
-    check_json(said)
-    return read(Node(said))
+    check_json(body)
+    return read(Node(body))
 
 
 def request_formats() -> tuple[str, ...]:

@@ -46,12 +46,12 @@ def read_tools(node: Node | None, read: Callable[[Fields], Tool]) -> tuple[Tool,
     """
     if node is None:
         return ()
-    read_ones: list[tuple[Node, Tool]] = []
+    tools = []
     for entry in node.entries():
         with entry.fields() as fields:
-            read_ones.append((entry, read(fields)))
-    check_unique((Node(None, f"{entry.path}.name"), tool.name) for entry, tool in read_ones)
-    return tuple(tool for _, tool in read_ones)
+            tools.append(read(fields))
+    check_unique(node, (tool.name for tool in tools), "the name of a tool")
+    return tuple(tools)
 
 
 def read_function(fields: Fields) -> Tool:

@@ -1,0 +1,70 @@
+"""What the AI SDK's chat hook posts: the page's own messages, and whatever the page adds to the body.
+
+A page may add `model`, `system`, settings by the AI SDK's names for them, and `tools` by their names, each with
+`description` and `parameters`. The answer is always streamed. Where the conversation ends with an answer, whose tools
+the page has run, the new answer is a part of the same message, and goes out under its id.
+
+Source: the AI SDK's default chat transport, and its names of call settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rxstream.gateway.readers.ask import Ask, make_request
+from rxstream.gateway.readers.node import Fields, Node
+from rxstream.gateway.readers.sampling import read_settings
+from rxstream.gateway.readers.ui_messages import read_ui_messages
+from rxstream.requests import Message, Tool, ToolChoice
+
+__all__ = ("IGNORED", "read_ai_sdk_ui")
+
+SETTINGS: Final[Mapping[str, str]] = {
+    "model": "model",
+    "maxOutputTokens": "max_output_tokens",
+    "temperature": "temperature",
+    "topP": "top_p",
+    "topK": "top_k",
+    "frequencyPenalty": "frequency_penalty",
+    "presencePenalty": "presence_penalty",
+    "stopSequences": "stop",
+    "seed": "seed",
+}
+
+IGNORED: Final = ("id", "messageId", "metadata", "trigger")
+"""The page's own records: which chat it is, and what in it is made anew; `messages` holds only what counts."""
+
+CHOICES: Final = ("auto", "none", "required")
+
+
+def read_ai_sdk_ui(body: Node) -> Ask:
+    """What a body of this API asks for."""
+    with body.fields() as fields:
+        fields.ignore(*IGNORED)
+        system = fields.text("system")
+        conversation, message_id = read_ui_messages(fields.need("messages"))
+        tools = _tools(fields.take("tools"))
+        choice = _tool_choice(fields)
+        settings = read_settings(fields, SETTINGS)
+    messages = [Message.system(system), *conversation] if system else conversation
+    request = make_request(messages=messages, tools=tools, tool_choice=choice, **settings)
+    return Ask(request, True, {} if message_id is None else {"message_id": message_id})
+
+
+def _tool_choice(fields: Fields) -> ToolChoice | None:
+    node = fields.take("toolChoice")
+    return None if node is None else node.word(CHOICES)  # type: ignore[return-value]  # the words are those of the type
+
+
+def _tools(node: Node | None) -> list[Tool]:
+    if node is None:
+        return []
+    tools = []
+    for name, value in node.object().items():
+        with Node(value, node.path).fields() as fields:
+            said: dict[str, Any] = {"name": name, "parameters": fields.need("parameters").object()}
+            if (description := fields.take("description")) is not None:
+                said["description"] = description.text()
+            tools.append(Tool(**said))
+    return tools

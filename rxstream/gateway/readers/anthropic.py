@@ -1,0 +1,144 @@
+"""A body in the words of Anthropic Messages.
+
+`cache_control` is left out wherever it stands: it is a hint for Anthropic's cache. An effort without `thinking` is read
+as an effort of reasoning, the nearest there is elsewhere; with `thinking` disabled it says nothing.
+
+Source: Anthropic's published types of `MessageCreateParams`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from rxstream.gateway.readers.anthropic_messages import read_instructions, read_messages
+from rxstream.gateway.readers.ask import Ask, make_request
+from rxstream.gateway.readers.node import Fields, Node
+from rxstream.gateway.readers.sampling import read_effort, read_settings
+from rxstream.gateway.readers.tools import ONLY_FUNCTIONS, read_tools
+from rxstream.requests import JsonSchemaFormat, NamedTool, ReasoningOptions, Tool, ToolChoice
+
+__all__ = ("IGNORED", "read_anthropic")
+
+SETTINGS: Final[Mapping[str, str]] = {
+    "max_tokens": "max_output_tokens",
+    "stop_sequences": "stop",
+    **{name: name for name in ("model", "temperature", "top_p", "top_k")},
+}
+
+IGNORED: Final = (
+    "billing_policy",
+    "cache_control",
+    "diagnostics",
+    "fallback_credit_token",
+    "metadata",
+    "service_tier",
+    "user_profile_id",
+    "workspace_id",
+)
+"""What is for the records, the caches and the queues of Anthropic: the answer is the same without it."""
+
+_STATE = "this server keeps nothing between requests: leave it out"
+
+REFUSED: Final[Mapping[str, tuple[str, Collection[Any]]]] = {
+    "compaction": ("nothing is cut out of a conversation here: leave it out", ()),
+    "container": (_STATE, ()),
+    "context_management": ("nothing is cut out of a conversation here: leave it out", ()),
+    "fallbacks": ("which models there are is the server's business: leave it out", ([],)),
+    "inference_geo": ("where a model runs is not known here: leave it out, or ask Anthropic", ()),
+    "mcp_servers": (ONLY_FUNCTIONS, ([],)),
+    "speed": ("only Anthropic has it: leave it out", ("standard",)),
+    "thread": (_STATE, ()),
+}
+"""What cannot be carried, why, and what of it asks for no more than the default."""
+
+CHOICES: Final[Mapping[str, ToolChoice | None]] = {
+    "auto": "auto",
+    "any": "required",
+    "none": "none",
+    "tool": None,  # by its name
+}
+
+
+def read_anthropic(body: Node) -> Ask:
+    """What a body of this API asks for."""
+    with body.fields() as fields:
+        fields.ignore(*IGNORED)
+        for name, (why, harmless) in REFUSED.items():
+            fields.refuse(name, why, unless=harmless)
+        messages = [*read_instructions(fields.take("system")), *read_messages(fields.need("messages"))]
+        tools = read_tools(fields.take("tools"), _tool)
+        choice, is_parallel = _tool_choice(fields.take("tool_choice"), tools)
+        settings = read_settings(fields, SETTINGS)
+        effort, form = _output_config(fields)
+        reasoning = _reasoning(fields.take("thinking"), effort)
+        stream = fields.take("stream")
+    request = make_request(
+        messages=messages,
+        tools=tools,
+        tool_choice=choice,
+        parallel_tool_calls=is_parallel,
+        response_format=form,
+        reasoning=reasoning,
+        **settings,
+    )
+    return Ask(request, stream is not None and stream.flag())
+
+
+def _tool(fields: Fields) -> Tool:
+    if (kind := fields.take("type")) is not None and kind.value != "custom":
+        raise kind.refuse(ONLY_FUNCTIONS)
+    fields.ignore("cache_control", "eager_input_streaming", "input_examples")
+    fields.refuse("allowed_callers", "only the model itself can call tools: leave it out", unless=(["direct"],))
+    fields.refuse("defer_loading", "tools cannot be loaded later: leave it out", unless=(False,))
+    said: dict[str, Any] = {"name": fields.need("name").name(), "parameters": fields.need("input_schema").object()}
+    if (description := fields.take("description")) is not None:
+        said["description"] = description.text()
+    if (strict := fields.take("strict")) is not None:
+        said["strict"] = strict.flag()
+    return Tool(**said)
+
+
+def _tool_choice(node: Node | None, tools: tuple[Tool, ...]) -> tuple[ToolChoice | None, bool | None]:
+    """Which tools must be called, and False where no two at once."""
+    if node is None:
+        return None, None
+    with node.fields() as fields:
+        choice = CHOICES[fields.need("type").word(CHOICES)]
+        serial = fields.take("disable_parallel_tool_use")
+        if choice is None:
+            name = fields.need("name")
+            if name.name() not in {tool.name for tool in tools}:
+                raise name.refuse("names a tool that is not among tools")
+            choice = NamedTool(name=name.name())
+        return choice, False if serial is not None and serial.flag() else None
+
+
+def _output_config(fields: Fields) -> tuple[str | None, JsonSchemaFormat | None]:
+    """How much effort, and the format of the answer: both in one object, or the format in an older place."""
+    effort: str | None = None
+    form = fields.take("output_format")
+    if (config := fields.take("output_config")) is not None:
+        with config.fields() as said:
+            effort = None if (word := said.take("effort")) is None else read_effort(word)
+            form = said.take("format") or form
+    return effort, None if form is None else _format(form)
+
+
+def _format(node: Node) -> JsonSchemaFormat:
+    with node.fields() as fields:
+        fields.need("type").word(("json_schema",))
+        return JsonSchemaFormat(schema=fields.need("schema").object())
+
+
+def _reasoning(node: Node | None, effort: str | None) -> ReasoningOptions | None:
+    said: dict[str, Any] = {} if effort is None else {"effort": effort}
+    if node is not None:
+        with node.fields() as fields:
+            fields.ignore("display")  # what a provider shows of its reasoning is its own rule
+            kind = fields.need("type").word(("adaptive", "enabled", "disabled"))
+            if kind == "enabled":
+                said["budget_tokens"] = fields.need("budget_tokens").whole(1)
+            elif kind == "disabled":
+                said["effort"] = "none"
+    return ReasoningOptions(**said) if said else None
