@@ -109,7 +109,11 @@ class Stage(Generic[InT, OutT]):
             self._end, items = error, ()
         if self._end is not None:
             self._let_upstream_go()
-        self._emit(iter((*due, *items) if due else items))
+        rest = iter((*due, *items) if due else items)
+        if self._parked or self._emitting:
+            self._emit(rest)
+        else:
+            self._emit_turn_by_turn(rest)  # nearly always: one call less
 
     def take_from(self, items: Iterator[InT]) -> None:
         """`on_next` for as many of `items` as demand allows; the stage above is linked, and has the same demand."""
