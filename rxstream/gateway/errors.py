@@ -14,6 +14,10 @@ FORMATS = (("/v1/messages", "anthropic"), ("/v1/responses", "openai-responses"),
 """Which API's words an error has, by the beginning of the path; everywhere else it is OpenAI's."""
 
 
+UNREAD = (408, 413)
+"""Answers to requests that are not read to their end: the connection is of no more use."""
+
+
 def format_of(scope: Scope) -> str:
     """The format of a request's errors."""
     path: str = scope.get("path", "")
@@ -32,4 +36,6 @@ def error_response(error: Exception, format: str) -> Response:
         status = error.status
     if status == 401:
         headers = {**headers, "www-authenticate": "Bearer"}
+    if status in UNREAD:
+        headers = {**headers, "connection": "close"}
     return Response(body, status, headers)
