@@ -13,7 +13,7 @@ from rxstream.encoders.frames import json_bytes
 from rxstream.events import EVENT_ADAPTER, Cancelled, Event
 from rxstream.response.error_json import error_json_object
 
-__all__ = ("JSONLEncoder",)
+__all__ = ("JSONLEncoder", "event_json")
 
 CONTENT_TYPE: Final = "application/x-ndjson"
 HEADERS: Final[Mapping[str, str]] = MappingProxyType(
@@ -68,8 +68,13 @@ class JSONLEncoder:
         return json_bytes({"type": "error", "error": error_json_object(end.error)}) + b"\n"
 
 
-def _line(event: Event) -> bytes:
+def event_json(event: Event) -> bytes:
+    """One event as JSON on one line, without its end; `EVENT_ADAPTER` reads it."""
     try:
-        return EVENT_ADAPTER.dump_json(event) + b"\n"
+        return EVENT_ADAPTER.dump_json(event)
     except PydanticSerializationError:  # half a surrogate pair
-        return json_bytes(EVENT_ADAPTER.dump_python(event)) + b"\n"
+        return json_bytes(EVENT_ADAPTER.dump_python(event))
+
+
+def _line(event: Event) -> bytes:
+    return event_json(event) + b"\n"

@@ -1,4 +1,4 @@
-"""The client of one HTTP response, as ASGI shows it."""
+"""The client of one HTTP response or one WebSocket, as ASGI shows it."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ what their streams do."""
 class Client:
     """Sends to the client, hears that it is gone, and tells when nothing was sent for long.
 
-    A client is gone when the server says so (`http.disconnect`), when a send fails, or when it takes nothing for
-    `write_timeout_seconds`; from then on nothing is sent. It belongs to the task that makes it, and listens at once.
+    A client is gone when the server says so (`http.disconnect`, `websocket.disconnect`), when a send fails, or when it
+    takes nothing for `write_timeout_seconds`; from then on nothing is sent. It belongs to the task that makes it.
 
     Args:
         receive: of ASGI.
@@ -76,7 +76,16 @@ class Client:
         self.fault: Exception | None = None
         """What `send` raised, where that does not mean that the client is gone."""
         self._watch = Watch(self._on_due)
-        self._listener = asyncio.create_task(self._listen(), name="rxstream: listen for the client's disconnect")
+        self._listener: asyncio.Task[None] | None = None
+
+    def listen(self, on_message: Callable[[Message], None] | None = None) -> None:
+        """Hear the disconnect from now on.
+
+        Args:
+            on_message: called with what the client says before that; without it that is read and dropped.
+        """
+        listening = self._listen(on_message)
+        self._listener = asyncio.create_task(listening, name="rxstream: listen for the client's disconnect")
 
     def watch(self, silence_seconds: float | None, *, shortest_seconds: float) -> None:
         """Begin to look at the clock.
@@ -104,11 +113,11 @@ class Client:
                 raise
         except GONE:
             self._is_sending = False
-            self._leave()
+            self.leave()
         except Exception as error:
             self._is_sending = False
             self.fault = error
-            self._leave(error)
+            self.leave(error)
         finally:
             self._is_sending = False
         if self.is_gone:
@@ -139,12 +148,21 @@ class Client:
     def _on_due(self) -> None:
         if self._is_sending:
             seconds = self._write_seconds
-            self._leave(StreamTimeoutError("write", limit_seconds=seconds, seen="the client took nothing of it"))
-            _abort(self._receive)
+            self.cut(StreamTimeoutError("write", limit_seconds=seconds, seen="the client took nothing of it"))
         elif self._is_waiting:
             self._interruption.interrupt()
 
-    def _leave(self, error: Exception | None = None) -> None:
+    def cut(self, error: Exception) -> None:
+        """Leave the client: it is connected, and does not read."""
+        self.leave(error)
+        _abort(self._receive)
+
+    def leave(self, error: Exception | None = None) -> None:
+        """The client is gone.
+
+        Args:
+            error: why, where it did not simply leave.
+        """
         if self.is_gone:
             return
         self.is_gone = True
@@ -154,23 +172,25 @@ class Client:
         if self._is_sending:
             self._interruption.interrupt()
 
-    async def _listen(self) -> None:
-        """What is left of the request's body is read and dropped; then comes the disconnect, or nothing."""
+    async def _listen(self, on_message: Callable[[Message], None] | None) -> None:
         try:
-            while (await self._receive())["type"] != "http.disconnect":
-                pass
+            while not (message := await self._receive())["type"].endswith(".disconnect"):
+                if on_message is not None:
+                    on_message(message)
         except Exception:  # a server that can tell nothing more has nobody left to tell of
             pass
-        self._leave()
+        self.leave()
 
     def stop(self) -> None:
         """Listen and watch no more."""
         self._watch.stop()
-        self._listener.cancel()
+        if self._listener is not None:
+            self._listener.cancel()
 
     async def stopped(self, seconds: float) -> None:
         """Wait until nothing of it runs any more, for `seconds` at most."""
-        await asyncio.wait([self._listener], timeout=seconds)
+        if self._listener is not None:
+            await asyncio.wait([self._listener], timeout=seconds)
 
 
 async def _send_to_nobody(_: Message) -> None:
@@ -180,9 +200,11 @@ async def _send_to_nobody(_: Message) -> None:
 def _abort(receive: Receive) -> None:
     """Cut the connection, where it can be found: a server that closes it waits for the client to take what is left.
 
-    ASGI has no word for this. uvicorn's `receive` is a method of what holds the transport.
+    ASGI has no word for this. uvicorn's `receive` is a method of what holds the transport, and a `WebSocket` of
+    Starlette holds that `receive`.
     """
-    transport = getattr(getattr(receive, "__self__", None), "transport", None)
-    abort = getattr(transport, "abort", None)
+    owner = getattr(receive, "__self__", None)
+    owner = getattr(getattr(owner, "_receive", None), "__self__", owner)
+    abort = getattr(getattr(owner, "transport", None), "abort", None)
     if callable(abort):
         abort()

@@ -105,6 +105,7 @@ class Delivery:
             Exception: what `send` raised, unless it says that the client is gone.
         """
         client = self._client = Client(receive, send, self._on_gone, self._pace.write_timeout_seconds)
+        client.listen()
         client.watch(self._pace.head_wait_seconds, shortest_seconds=self._pace.shortest_silence_seconds)
         try:
             self._error = await self._deliver(events)
