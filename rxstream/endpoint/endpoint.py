@@ -122,6 +122,18 @@ class Endpoint:
         other._owns_client = False
         return other
 
+    def with_client(self, wrap: Callable[[Any], Any]) -> Endpoint:
+        """The same endpoint behind another client, made of its own: one that looks at what passes, say.
+
+        Args:
+            wrap: is given the client and returns one with its `build_request` and `send`. Closing the client stays with
+                this endpoint.
+        """
+        other = copy.copy(self)
+        other._client = wrap(self._client)
+        other._owns_client = False
+        return other
+
     def stream(self, request: ModelRequest | Mapping[str, Any]) -> Observable[Event]:
         """Ask for an answer that comes as it is made.
 

@@ -20,6 +20,8 @@ from rxstream.gateway.gateway import Gateway
 from rxstream.gateway.guard import Guard
 from rxstream.gateway.headers import RequestIds
 from rxstream.gateway.model_route import ModelRoute
+from rxstream.gateway.page_assets import page_routes
+from rxstream.gateway.page_socket import page_socket_route
 from rxstream.gateway.refusals import Refusal
 from rxstream.gateway.routes import health_routes, model_list_routes, no_resume_route
 from rxstream.gateway.security import Security, configured_tokens
@@ -57,7 +59,7 @@ def create_app(config: Config, *, client: Any = None) -> Starlette:
             await gateway.aclose()
 
     app = Starlette(
-        routes=_routes(gateway),
+        routes=_routes(gateway, needs_token=bool(tokens)),
         middleware=[
             Middleware(Guard, log=gateway.log),
             Middleware(RequestIds),
@@ -71,7 +73,7 @@ def create_app(config: Config, *, client: Any = None) -> Starlette:
     return app
 
 
-def _routes(gateway: Gateway) -> list[BaseRoute]:
+def _routes(gateway: Gateway, *, needs_token: bool) -> list[BaseRoute]:
     model_routes = (
         ModelRoute(gateway, "/v1/chat/completions", "openai-chat"),
         ModelRoute(gateway, "/v1/responses", "openai-responses"),
@@ -83,6 +85,8 @@ def _routes(gateway: Gateway) -> list[BaseRoute]:
         *model_list_routes(gateway),
         no_resume_route(),
         *health_routes(gateway),
+        *page_routes(needs_token=needs_token),
+        page_socket_route(gateway),
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from reactivex import Observable
@@ -62,18 +62,34 @@ class Exchange:
         self.target = self._gateway.catalogue.find(name)
         return self.target
 
-    def ask(self, request: ModelRequest | Mapping[str, Any]) -> Observable[Event]:
+    def ask(
+        self,
+        request: ModelRequest | Mapping[str, Any],
+        *,
+        wrap_client: Callable[[Any], Any] | None = None,
+        tail: Sequence[Any] | None = None,
+    ) -> Observable[Event]:
         """The model's answer, under the gateway's clocks and its bound; `find` comes first.
+
+        Args:
+            request: what is asked.
+            wrap_client: makes the client that sends it of the one there is, as in `Endpoint.with_client`.
+            tail: operators in place of the gateway's own buffer; the last of them is a buffer with `stats`.
 
         Raises:
             RequestError: the provider has no way to express the request.
         """
         assert self.target is not None, "find the model first"
+        endpoint = self._endpoint(self.target)
+        if wrap_client is not None:
+            endpoint = endpoint.with_client(wrap_client)
         try:
-            events = self._endpoint(self.target).stream(request)
+            events = endpoint.stream(request)
         except StreamError as error:
             raise own_fault(error) from None
-        return events.pipe(*self._stages(self.target))
+        if tail is None:
+            tail = (ops.bounded_buffer(stats=self.stats, limits=self._gateway.config.limits),)
+        return events.pipe(*self._stages(self.target), *tail)
 
     def _endpoint(self, target: Target) -> Endpoint:
         return target.endpoint.with_headers(self._trace) if self._trace else target.endpoint
@@ -93,11 +109,7 @@ class Exchange:
         whole = target.timeout if target.timeout is not None else server.deadline
         if whole is not None and math.isfinite(whole):
             stages.append(ops.deadline(whole))
-        return [
-            *stages,
-            ops.cancel_on(self._gateway.stop),
-            ops.bounded_buffer(stats=self.stats, limits=self._gateway.config.limits),
-        ]
+        return [*stages, ops.cancel_on(self._gateway.stop)]
 
     # The end ---------------------------------------------------------------------------------------------------------
 

@@ -2,12 +2,14 @@
 // more of them than were asked for, so a page that asks slowly pauses the provider. Telemetry comes without credit.
 
 export const WINDOW = 16; // events asked for ahead
+const PROTOCOL = "rxstream.page";
 const SLOW_EVERY_MS = 700; // a slow reader asks for one event so often
 
 export class Line {
   /**
-   * @param {object} on what to call: `ready(hello)`, `needToken(message)`, `event(event)`, `pipeline(state)`,
-   *   `end(end)`, `lost(message)`
+   * @param {object} on what to call: `ready(hello)`, `needToken(message)`, `event(event)`,
+   *   `pipeline(state)`,
+   *   `notice(message)`, `end(end)`, `lost(message)`
    */
   constructor(on) {
     this.on = on;
@@ -28,25 +30,34 @@ export class Line {
   open() {
     if (this.socket !== null && this.socket.readyState <= WebSocket.OPEN) return;
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    const socket = new WebSocket(`${scheme}//${location.host}/page/socket`);
+    // A browser lets a page set no header of a WebSocket but this one; in the URL a token would end up in logs.
+    const protocols = this.token === null ? [PROTOCOL] : [PROTOCOL, `rxstream.token.${hex(this.token)}`];
+    const socket = new WebSocket(`${scheme}//${location.host}/page/socket`, protocols);
     this.socket = socket;
     this.hello = null;
     socket.addEventListener("message", ({ data }) => socket === this.socket && this.#receive(JSON.parse(data)));
     socket.addEventListener("close", (closing) => socket === this.socket && this.#closed(closing));
   }
 
-  /** Open, where it is not, and wait until the gateway is ready; it may ask for a token first. */
+  /** Open, where it is not, and wait until the gateway is ready. */
   async ready() {
     if (this.isOpen) return this.hello;
-    const ready = new Promise((resolve) => this.onReady.push(resolve));
+    const ready = new Promise((resolve, reject) => this.onReady.push({ resolve, reject }));
     this.open();
     return ready;
   }
 
-  enter(token) {
+  /** Say who asks, and open: the gateway's answer to a plain request tells whether it takes the token. */
+  async enter(token) {
+    if (token !== null) {
+      const said = await fetch("/v1/models", { headers: { authorization: `Bearer ${token}` } }).catch(() => null);
+      if (said?.status === 401) {
+        this.on.needToken("The gateway does not know this token.");
+        return;
+      }
+    }
     this.token = token;
-    if (this.socket?.readyState === WebSocket.OPEN) this.#send({ type: "token", token });
-    else this.open();
+    this.open();
   }
 
   ask(model, messages) {
@@ -78,19 +89,10 @@ export class Line {
 
   #receive(message) {
     switch (message.type) {
-      case "hello":
-        if (!message.token_needed) break;
-        if (this.token !== null) this.#send({ type: "token", token: this.token });
-        else this.on.needToken("");
-        break;
       case "ready":
         this.hello = message;
         this.on.ready(message);
-        this.onReady.splice(0).forEach((resolve) => resolve(message));
-        break;
-      case "refused":
-        this.token = null;
-        this.on.needToken(message.message);
+        this.onReady.splice(0).forEach(({ resolve }) => resolve(message));
         break;
       case "event":
         this.outstanding = Math.max(0, this.outstanding - 1);
@@ -98,6 +100,9 @@ export class Line {
         break;
       case "pipeline":
         this.on.pipeline(message);
+        break;
+      case "notice":
+        this.on.notice(message.message);
         break;
       case "end":
         this.#ended();
@@ -110,7 +115,9 @@ export class Line {
     const wasRunning = this.isRunning;
     this.#ended();
     this.hello = null;
-    this.on.lost(reason || (code === 1006 ? "The gateway cannot be reached." : "The gateway closed the line."), wasRunning);
+    const sentence = reason || (code === 1006 ? "The gateway cannot be reached." : "The gateway closed the line.");
+    this.onReady.splice(0).forEach(({ reject }) => reject(new Error(sentence)));
+    this.on.lost(sentence, wasRunning);
   }
 
   #ended() {
@@ -137,4 +144,8 @@ export class Line {
   #send(message) {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }
+}
+
+function hex(text) {
+  return Array.from(new TextEncoder().encode(text), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
