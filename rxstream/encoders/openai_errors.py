@@ -12,7 +12,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from rxstream.encoders.encoder import End
-from rxstream.errors import Category, ProviderError, StreamError, TruncatedStreamError
+from rxstream.errors import Category, ProviderError, RequestError, StreamError, TruncatedStreamError
 
 __all__ = ("end_object", "error_object")
 
@@ -37,7 +37,8 @@ def error_object(error: BaseException) -> dict[str, JsonValue]:
     public = error.public
     code = error.code if isinstance(error, ProviderError) else None
     known = _object(public.message, TYPES.get(public.category, SERVER_ERROR), code or public.category)
-    return {**known, "correlation_id": public.correlation_id}
+    parameter = error.parameter if isinstance(error, RequestError) else None
+    return {**known, "param": parameter, "correlation_id": public.correlation_id}
 
 
 def end_object(end: End) -> dict[str, JsonValue]:
