@@ -15,6 +15,7 @@ from rxstream.consume.sink import StreamEnd
 from rxstream.diagnostics import Diagnostics
 from rxstream.encoders import Encoder, encoder
 from rxstream.encoders.encoding import Encoding
+from rxstream.encoders.http_status import error_body, error_content_type, http_status, retry_headers
 from rxstream.errors import StreamError
 from rxstream.events import Event
 from rxstream.flow.scope import Scope as FlowScope
@@ -22,7 +23,6 @@ from rxstream.flow.scope import report_exception
 from rxstream.limits import Limits
 from rxstream.response.report import StreamReport
 from rxstream.sinks.delivery import Delivery, Head, Pace
-from rxstream.sinks.failure import failure
 
 __all__ = ("EventStreamResponse",)
 
@@ -135,10 +135,17 @@ class EventStreamResponse(Response):
         )
 
     def _failure(self, error: Exception) -> Head:
-        status, headers, body = failure(self._format if isinstance(self._format, str) else None, error)
+        name = self._format if isinstance(self._format, str) else None
+        body = error_body(name, error)
+        told = {
+            "content-type": error_content_type(name),
+            "content-length": str(len(body)),
+            "cache-control": "no-store",
+            **retry_headers(error),
+        }
         kept = [header for header in self.raw_headers if header[0] not in OF_STREAMS_ALONE]
-        kept += [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-        return Head(status, kept, body)
+        raw = [(key.encode("latin-1"), value.encode("latin-1")) for key, value in told.items()]
+        return Head(http_status(error, name), [*kept, *raw], body)
 
     def _tell(self, end: StreamEnd) -> None:
         if self._on_end is not None:

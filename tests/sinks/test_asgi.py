@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from starlette.background import BackgroundTask
 
 import rxstream as rxs
 from rxstream import operators as ops
+from rxstream.encoders import Encoder
+from rxstream.encoders.openai_chat import OpenAIChatEncoder
 from rxstream.errors import ProviderError, RetryHint
 from rxstream.events import Cancelled, Event, Finish, ResponseStart, TextDelta, UsageUpdate
 from rxstream.sinks import EventStreamResponse
@@ -36,7 +39,7 @@ def timed(*steps: Event | float | Exception) -> Observable[Any]:
     return rxs.from_aiter(play())
 
 
-def answer(events: Observable[Any], format: str = "openai-chat", **options: Any) -> PlayedClient:
+def answer(events: Observable[Any], format: str | Callable[..., Encoder] = "openai-chat", **options: Any) -> PlayedClient:
     """Everything that a client who reads on gets."""
 
     async def main() -> PlayedClient:
@@ -75,9 +78,73 @@ def test_an_error_before_the_first_content_is_a_status() -> None:
     assert client.headers["content-type"] == "application/json"
     assert client.headers["content-length"] == str(len(client.body))
     assert client.headers["x-request-id"] == "one"
+    assert client.headers["retry-after"] == "3"
     assert "x-accel-buffering" not in client.headers
     assert client.is_finished
     assert [(end.outcome, end.error) for end in client.ends] == [("failed", error)]
+
+
+def test_the_status_and_the_body_are_those_that_the_format_has() -> None:
+    error = ProviderError("too much to do", category="overloaded")
+    assert answer(timed(error), "openai-chat").status == 503
+    client = answer(timed(error), "anthropic")
+    assert client.status == 529
+    assert json.loads(client.body)["error"]["type"] == "overloaded_error"
+    assert client.headers["cache-control"] == "no-store"
+
+
+def test_an_encoder_of_ones_own_is_a_format_too() -> None:
+    client = answer(timed(*HELLO), OpenAIChatEncoder, include_usage=True)
+    assert client.body.endswith(b"data: [DONE]\n\n")
+    assert b'"usage":null' in client.body
+    failed = answer(timed(ProviderError("no")), OpenAIChatEncoder)
+    assert (failed.status, json.loads(failed.body)["error"]["message"]) == (502, "no")
+
+
+def test_an_empty_stream_is_no_good_answer() -> None:
+    client = answer(timed())
+    assert client.status == 502
+    assert [end.outcome for end in client.ends] == ["indeterminate"]
+
+
+def test_an_error_that_is_not_the_librarys_tells_nothing_and_is_reported() -> None:
+    seen: list[Any] = []
+
+    async def main() -> PlayedClient:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: seen.append(context["exception"]))
+        client = PlayedClient()
+        await client.take(EventStreamResponse(timed(ValueError("a secret"))))
+        return client
+
+    client = run_virtual(main())
+    assert client.status == 500
+    assert b"secret" not in client.body
+    assert [str(error) for error in seen] == ["a secret"]
+
+
+@pytest.mark.parametrize("name", ["head_wait_seconds", "keep_alive_seconds", "write_timeout_seconds"])
+def test_a_time_that_is_not_positive_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be positive or None, not 0"):
+        EventStreamResponse(rxs.from_iterable(HELLO), **{name: 0})  # type: ignore[arg-type]  # one of three
+
+
+def test_what_is_no_stream_no_format_or_no_option_is_refused() -> None:
+    with pytest.raises(TypeError, match="a stream is an Observable, not list"):
+        EventStreamResponse([])  # type: ignore[arg-type]  # that is the point
+    with pytest.raises(ValueError, match="no encoder is named 'morse'"):
+        EventStreamResponse(rxs.from_iterable(HELLO), "morse")
+    with pytest.raises(TypeError, match="loudly"):
+        EventStreamResponse(rxs.from_iterable(HELLO), loudly=True)
+
+
+def test_the_detail_of_an_error_goes_into_the_diagnostics() -> None:
+    store = rxs.Diagnostics()
+    error = ProviderError("no more", detail=b"a secret")
+    client = answer(timed(TextDelta("a"), error), diagnostics=store)
+    assert b"secret" not in client.body
+    record = store.get(error.public.correlation_id)
+    assert record is not None
+    assert error.public.correlation_id.encode() in client.body
 
 
 def test_an_error_after_content_is_a_frame() -> None:
