@@ -79,7 +79,7 @@ def calls(draw: Any, kinds: Sequence[str] = ("function",), signed: bool = False)
     for call_id in draw(st.lists(names, max_size=3, unique=True)):
         kind = draw(st.sampled_from(kinds))
         said = draw(arguments if kind == "function" else maybe_empty)
-        signatures = {"signature": draw(texts)} if signed and draw(st.booleans()) else {}
+        signatures: Any = {"signature": draw(texts)} if signed and draw(st.booleans()) else {}
         found.append(
             ToolCallContent(call_id=call_id, name=draw(names), arguments=said, kind=kind, signatures=signatures)
         )

@@ -139,7 +139,7 @@ def test_an_entry_that_is_there_twice_is_read_or_refused(format: str) -> None:
     for path in PLACES[format]:
         if path and isinstance(path[-1], int):
             body = deepcopy(BODIES[format])
-            holder = body
+            holder: Any = body
             for step in path[:-1]:
                 holder = holder[step]
             holder.append(deepcopy(holder[path[-1]]))
