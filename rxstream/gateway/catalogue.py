@@ -74,7 +74,9 @@ class Catalogue:
         self._open: dict[str, Target] = {}
         for number, entry in enumerate(config.models):
             self._add(number, entry)
-        self._aliases = {alias: self._behind(alias, name) for alias, name in config.aliases.items()}
+        self._aliases: dict[str, Target] = {}
+        for alias, name in config.aliases.items():
+            self._aliases[alias] = self._behind(alias, name)
 
     def find(self, name: str) -> Target:
         """What a client's name stands for: an alias, the name of an entry, or `provider/model` or `provider:model`.
@@ -89,7 +91,7 @@ class Catalogue:
 
     def names(self) -> tuple[str, ...]:
         """What clients may ask for: the aliases, then the entries. `provider/*` takes any model of a provider."""
-        return (*self._aliases, *self._targets, *(f"{name}/*" for name in self._open))
+        return tuple(self.listed())
 
     def targets(self) -> Mapping[str, Target]:
         """The models that have a name of their own, by it: aliases and entries, without those of any model."""
@@ -174,8 +176,12 @@ class Catalogue:
 
 
 def is_model_name(text: str) -> bool:
-    """Whether a client's text can be the name of a model; it goes into bodies and, quoted, into paths."""
-    return 0 < len(text) <= MAX_NAME and text.isprintable() and text.strip() == text
+    """Whether a client's text can be the name of a model.
+
+    It goes into bodies, and, with its slashes, into the paths of some providers: there it must not lead elsewhere.
+    """
+    is_plain = 0 < len(text) <= MAX_NAME and text.isprintable() and text.strip() == text
+    return is_plain and not {"", ".", ".."}.intersection(text.replace("\\", "/").split("/"))
 
 
 def _has_many(endpoint: Endpoint, entry: ModelConfig) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -99,5 +100,4 @@ def _each_name(key: Any) -> Iterator[str]:
             if child.type in KEYS:
                 yield from _each_name(child)
     else:
-        text = key.text.decode()
-        yield text[1:-1] if key.type == "quoted_key" else text
+        yield from tomllib.loads(f"{key.text.decode()} = 0")  # which knows how quotes and escapes are read

@@ -65,7 +65,8 @@ def read_config(path: Path | str | None, overrides: Mapping[str, Any]) -> Config
     _check_sections()
     problem: Exception | None = None
     try:
-        return _settings_class(table, overrides)()
+        loaded = _settings_class(table, overrides)()
+        return Config(**{name: getattr(loaded, name) for name in Config.model_fields})
     except (ValidationError, SettingsError) as error:
         problem = error
     if isinstance(problem, SettingsError):

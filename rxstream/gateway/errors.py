@@ -5,14 +5,13 @@ from __future__ import annotations
 from starlette.responses import Response
 from starlette.types import Scope
 
+from rxstream.encoders.http_status import error_body, error_content_type, http_status, retry_headers
 from rxstream.gateway.refusals import Refusal
-from rxstream.sinks.failure import failure
 
 __all__ = ("error_response", "format_of")
 
 FORMATS = (("/v1/messages", "anthropic"), ("/v1/responses", "openai-responses"), ("/api/chat", "ai-sdk-ui"))
 """Which API's words an error has, by the beginning of the path; everywhere else it is OpenAI's."""
-
 
 UNREAD = (408, 413)
 """Answers to requests that are not read to their end: the connection is of no more use."""
@@ -24,18 +23,17 @@ def format_of(scope: Scope) -> str:
     return next((name for start, name in FORMATS if path == start or path.startswith(f"{start}/")), "openai-chat")
 
 
-def error_response(error: Exception, format: str) -> Response:
+def error_response(error: BaseException, format: str) -> Response:
     """The whole answer: status, body and what may be tried again.
 
     Args:
         error: one of ours, or any, of which only is told that there was one.
         format: the client's API, such as `openai-chat`.
     """
-    status, headers, body = failure(format, error)
-    if isinstance(error, Refusal):
-        status = error.status
+    status = error.status if isinstance(error, Refusal) else http_status(error, format)
+    headers = {**retry_headers(error), "content-type": error_content_type(format)}
     if status == 401:
-        headers = {**headers, "www-authenticate": "Bearer"}
+        headers["www-authenticate"] = "Bearer"
     if status in UNREAD:
-        headers = {**headers, "connection": "close"}
-    return Response(body, status, headers)
+        headers["connection"] = "close"
+    return Response(error_body(format, error), status, headers)

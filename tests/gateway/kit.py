@@ -101,6 +101,12 @@ async def running(config: Config) -> AsyncIterator[Running]:
         await serving
 
 
+async def all_ended(running: Running) -> None:
+    """Give the loop turns until no request to a model runs."""
+    while running.gateway.slots.taken:  # noqa: ASYNC110  # what ends is told to nobody else
+        await asyncio.sleep(0)
+
+
 class RawClient:
     """A client that reads when it is told to: a bare socket with a small receive buffer.
 

@@ -11,7 +11,7 @@ import pytest
 
 from rxstream.testing import Pause, Repeat, Reply, ScriptedProvider, Send, Stall, answer, assert_no_leaks, run
 
-from .kit import ASK, CHAT, MESSAGES, RawClient, config_for, running
+from .kit import ASK, CHAT, MESSAGES, RawClient, all_ended, config_for, running
 
 PIECE = b'data: {"id":"a","choices":[{"index":0,"delta":{"content":"%b"}}]}\n\n' % (b"x" * 1000)
 ENDLESS = Reply([Repeat(lambda _: PIECE)])
@@ -78,8 +78,7 @@ def test_a_client_that_leaves_ends_its_provider_at_once(first: bytes, stream: bo
                         await client.read_until(b"xxx")
                 await record.disconnected.wait()
                 assert not record.finished.is_set()
-                while gateway.gateway.slots.taken:
-                    await asyncio.sleep(0)
+                await all_ended(gateway)
                 shown = gateway.gateway.metrics.exposition().decode()
                 assert f'rxstream_requests_total{{model="m",outcome="cancelled",route="{CHAT}"}} 1.0' in shown
 
@@ -117,8 +116,7 @@ def test_a_client_that_does_not_read_for_too_long_is_cut_off() -> None:
                     await client.post(CHAT, STREAM)
                     record = await provider.request()
                     await record.disconnected.wait()
-                    while gateway.gateway.slots.taken:
-                        await asyncio.sleep(0)
+                    await all_ended(gateway)
                     shown = gateway.gateway.metrics.exposition().decode()
                     assert 'rxstream_errors_total{category="timeout"' in shown
 

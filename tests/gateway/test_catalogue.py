@@ -1,0 +1,109 @@
+"""Which names reach which models, and that no other does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rxstream.errors import RequestError
+from rxstream.gateway.catalogue import Catalogue, CatalogueError
+from rxstream.gateway.config import Config
+from rxstream.testing import run
+
+MODELS = [
+    {"provider": "groq", "model": "openai/gpt-oss:20b", "base_url": "http://127.0.0.1:9"},
+    {"name": "mine", "provider": "openai-chat", "base_url": "http://127.0.0.1:9"},
+    {"provider": "ollama"},
+    {"name": "team/any", "provider": "anthropic", "model": "*", "base_url": "http://127.0.0.1:9"},
+]
+ALIASES = {"fast": "groq/openai/gpt-oss:20b", "mine": "ollama/llama3", "big": "team/any:claude"}
+
+
+def catalogue(models: list[dict[str, Any]] | None = None, aliases: dict[str, str] | None = None) -> Catalogue:
+    settings = {"models": MODELS if models is None else models, "aliases": ALIASES if aliases is None else aliases}
+    return Catalogue(Config.model_validate(settings), client=object())
+
+
+@pytest.mark.parametrize(
+    ("name", "provider", "model", "entry"),
+    [
+        ("groq/openai/gpt-oss:20b", "groq", "openai/gpt-oss:20b", "groq/openai/gpt-oss:20b"),
+        ("groq:openai/gpt-oss:20b", "groq", "openai/gpt-oss:20b", "groq/openai/gpt-oss:20b"),
+        ("fast", "groq", "openai/gpt-oss:20b", "fast"),
+        ("mine", "ollama", "llama3", "mine"),  # the alias wins
+        ("ollama/llama3:8b", "ollama", "llama3:8b", "ollama/*"),
+        ("ollama:llama3/8b", "ollama", "llama3/8b", "ollama/*"),
+        ("team/any/claude", "anthropic", "claude", "team/any/*"),
+        ("big", "anthropic", "claude", "big"),
+    ],
+)
+def test_a_name_is_found(name: str, provider: str, model: str, entry: str) -> None:
+    found = catalogue().find(name)
+    assert (found.provider, found.model, found.entry, found.name) == (
+        provider,
+        model,
+        entry,
+        name if "*" in entry else entry,
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "openai/gpt-5",
+        "groq/other",
+        "groq",
+        "ollama",
+        "ollama/",
+        "ollama/ x",
+        "ollama/a\nb",
+        "ollama/" + "x" * 300,
+        "",
+        "/",
+    ],
+)
+def test_what_is_not_configured_is_not_reached(name: str) -> None:
+    with pytest.raises(RequestError, match="there is no model") as caught:
+        catalogue().find(name)
+    assert caught.value.public.category == "not_found"
+    assert "fast, mine, big, groq/openai/gpt-oss:20b, ollama/*" in str(caught.value)
+
+
+def test_a_single_server_is_asked_without_a_model() -> None:
+    found = catalogue(aliases={}).find("mine")
+    assert (found.model, found.wire) == (None, "openai-chat")
+    with pytest.raises(RequestError):
+        catalogue(aliases={}).find("mine/other")
+
+
+def test_names_are_listed_aliases_first() -> None:
+    assert catalogue().names() == ("fast", "mine", "big", "groq/openai/gpt-oss:20b", "ollama/*", "team/any/*")
+    assert catalogue(aliases={}).default == "groq/openai/gpt-oss:20b"
+    assert catalogue([], {}).default is None
+
+
+@pytest.mark.parametrize(
+    ("models", "aliases", "told"),
+    [
+        ([{"provider": "openai", "model": "x"}], {}, r"models\[0\] \(openai/x\): there is no key .* OPENAI_API_KEY"),
+        ([{"provider": "openai", "model": "x", "api_key_env": "NOT_SET"}], {}, "the variable NOT_SET is not set"),
+        ([{"provider": "openai-chat", "base_url": "gopher://x"}], {}, "the base URL .* is not valid"),
+        (MODELS, {"a": "nothing"}, "aliases.a: there is no model 'nothing'"),
+    ],
+)
+def test_what_cannot_be_offered_is_told_at_the_start(
+    models: list[dict[str, Any]], aliases: dict[str, str], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(CatalogueError, match=told):
+        catalogue(models, aliases)
+
+
+def test_a_client_of_its_own_is_closed() -> None:
+    async def main() -> None:
+        own = Catalogue(Config.model_validate({"models": MODELS}))
+        await own.aclose()
+        assert own.find("mine").endpoint._client.is_closed
+
+    run(main())
