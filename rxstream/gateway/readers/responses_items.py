@@ -86,7 +86,7 @@ def _messages(node: Node, items: Iterable[Item]) -> Iterator[Message]:
 
 
 def _joined(node: Node, role: Role, group: list[Content]) -> Iterator[Message]:
-    if role not in ("assistant", "tool"):
+    if not group:
         return
     ids = [part.call_id for part in group if isinstance(part, (ToolCallContent, ToolResultContent))]
     check_unique(node, ids, "a call_id")

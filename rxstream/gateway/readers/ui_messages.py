@@ -31,6 +31,9 @@ ROLES: Final = ("system", "user", "assistant")
 SHOWN: Final = ("source-url", "source-document", "data-")
 """How the types of parts begin that are for the eye alone."""
 
+EYE_ONLY: Final = ("type", "id", "state", "filename", "citations", "providerReference")
+"""What a part of text, reasoning or media tells the page, not the model."""
+
 SIGNATURES: Final[tuple[SignatureKind, ...]] = ("signature", "encrypted", "redacted")
 
 
@@ -86,7 +89,7 @@ def _plain(node: Node, readers: Mapping[str, Callable[[Fields], Content]]) -> It
         if kind not in readers:
             raise entry.refuse(f"such a part cannot be carried: there are {', '.join(readers)} here")
         with entry.fields() as fields:
-            fields.ignore("type", "providerMetadata", "state", "filename")
+            fields.ignore(*EYE_ONLY, "providerMetadata")
             yield readers[kind](fields)
 
 
@@ -108,7 +111,7 @@ def _said(entry: Node, kind: str) -> Iterator[Content]:
     if kind not in _ANSWER:
         raise entry.refuse(f"such a part cannot be carried: there are {', '.join(_ANSWER)}, tools here")
     with entry.fields() as fields:
-        fields.ignore("type", "state", "filename")
+        fields.ignore(*EYE_ONLY)
         signatures = _signatures(fields.take("providerMetadata"))
         part = _ANSWER[kind](fields)
     signed = part.model_copy(update={"signatures": signatures}) if signatures else part

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from pydantic_core import to_json
 
@@ -28,7 +28,7 @@ ReadSignatures = Callable[[Node | None], dict[SignatureKind, str]]
 def read_tool_part(
     entry: Node, kind: str, read_signatures: ReadSignatures
 ) -> Iterator[ToolCallContent | ToolResultContent]:
-    """The call and its result; neither where there is no result.
+    """The call and its result; neither where the call was not whole, or nobody answered it.
 
     Args:
         entry: the part.
@@ -43,23 +43,21 @@ def read_tool_part(
             raise entry.refuse("the tool has no name")
         call_id, state = fields.need("toolCallId").name(), fields.need("state").word(STATES)
         signatures = read_signatures(fields.take("callProviderMetadata"))
-        is_broken = fields.take("rawInput") is not None  # input that never was JSON: no tool has seen it
-        call = ToolCallContent(call_id=call_id, name=name, signatures=signatures, **_input(fields))
+        arguments = _arguments(fields)
+        call = ToolCallContent(call_id=call_id, name=name, signatures=signatures, arguments=arguments or "")
         provider_ran = fields.take("providerExecuted")
         result = _result(fields, call, state)
-    if result is not None and not is_broken and not (provider_ran is not None and provider_ran.flag()):
+    if result is not None and arguments is not None and not (provider_ran is not None and provider_ran.flag()):
         yield call
         yield result
 
 
-def _input(fields: Fields) -> dict[str, Any]:
-    """What a tool got: an object as its JSON, or the free text of a custom tool."""
-    value = fields.take("input")
-    if value is None:
-        return {}
-    if value.is_text:
-        return {"arguments": value.text(), "kind": "custom"}
-    return {"arguments": to_json(value.value).decode()}
+def _arguments(fields: Fields) -> str | None:
+    """What the tool got, as its JSON. None for a text: that is what never became JSON, and no tool has seen it."""
+    value, raw = fields.take("input"), fields.take("rawInput")
+    if raw is not None or (value is not None and value.is_text):
+        return None
+    return "" if value is None else to_json(value.value).decode()
 
 
 def _result(fields: Fields, call: ToolCallContent, state: str) -> ToolResultContent | None:
