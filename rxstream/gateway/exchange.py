@@ -117,6 +117,10 @@ class Exchange:
         """How the answer ended. Without this it is a client that left."""
         self._outcome, self._error, self._cause = outcome, error, cause
 
+    def failed(self, error: BaseException) -> None:
+        """It ended with an error, before there was an answer or in its middle."""
+        self.ended("failed", error)
+
     def extra_headers(self) -> dict[str, str]:
         """What of the provider's head the client gets to see."""
         found: dict[str, str] = {}

@@ -109,7 +109,7 @@ class ModelRoute:
         return Response(body, media_type="application/json")
 
     async def _refuse(self, exchange: Exchange, error: StreamError, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange.ended("failed", error)
+        exchange.failed(error)
         try:
             await error_response(error, self.format)(scope, receive, send)
         finally:
