@@ -20,6 +20,7 @@ from rxstream.gateway.gateway import Gateway
 from rxstream.gateway.guard import Guard
 from rxstream.gateway.headers import RequestIds
 from rxstream.gateway.model_route import ModelRoute
+from rxstream.gateway.openapi import openapi_route
 from rxstream.gateway.page_assets import page_routes
 from rxstream.gateway.page_socket import page_socket_route
 from rxstream.gateway.refusals import Refusal
@@ -85,6 +86,7 @@ def _routes(gateway: Gateway, *, needs_token: bool) -> list[BaseRoute]:
         *model_list_routes(gateway),
         no_resume_route(),
         *health_routes(gateway),
+        openapi_route(),
         *page_routes(needs_token=needs_token),
         page_socket_route(gateway),
     ]
