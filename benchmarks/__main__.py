@@ -1,4 +1,4 @@
-"""`make bench`: a table of ratios, and whether each is within reach. Some two minutes.
+"""`make bench`: a table of ratios, and whether each is within reach. Some three minutes.
 
 Absolute times say more of the machine than of the code; every row is a ratio taken in one run, or a difference.
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from benchmarks import contenders as who
 from benchmarks import frameworks
 from benchmarks.corpus import Corpus, anthropic_text, openai_text
+from benchmarks.gateway import gateway_costs, gateway_first_byte
 from benchmarks.imports import import_ratio
 from benchmarks.loopback import first_event_delay, loopback_costs, many_streams
 from benchmarks.measure import Entry, costs
@@ -125,6 +126,20 @@ def loopback_rows() -> list[Row]:
     ]
 
 
+def gateway_rows() -> list[Row]:
+    """The gateway against a proxy of Starlette, uvicorn and httpx that passes bytes on."""
+    cost = gateway_costs(3)
+    return [
+        at_most("gateway, chat to chat, one event at a time, against a bare proxy", cost["paced same"], 1.5),
+        at_most("gateway, chat to chat, at full speed", cost["fast same"], 1.5),
+        at_most("gateway, chat to Anthropic's messages, one event at a time", cost["paced anthropic"], 2),
+        at_most("gateway, chat to Anthropic's messages, at full speed", cost["fast anthropic"], 2),
+        at_most("gateway, chat to Responses, one event at a time", cost["paced responses"], 2),
+        at_most("gateway, chat to Responses, at full speed", cost["fast responses"], 2),
+        at_most("gateway, first byte, later than the bare proxy's", gateway_first_byte(40), 2, "ms"),
+    ]
+
+
 def framework_rows() -> list[Row]:
     """The frameworks. Last, for the heap that their imports leave behind makes every later collection dearer."""
     chunks = openai_text(FEW).in_large_chunks()
@@ -163,7 +178,7 @@ def main() -> int:
         f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}; medians of {ROUNDS} rounds\n"
     )
     began = time.monotonic()
-    parts = (chat_rows, anthropic_rows, wire_rows, growth_rows, loopback_rows, framework_rows)
+    parts = (chat_rows, anthropic_rows, wire_rows, growth_rows, loopback_rows, gateway_rows, framework_rows)
     rows = [row for part in parts for row in part()]
     print(*rows, sep="\n")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << (20 if sys.platform == "darwin" else 10))
