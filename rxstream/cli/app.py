@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from rxstream.cli.console import refuse, say
+from rxstream.cli.console import missing_extra, refuse, say
 from rxstream.cli.exit_codes import FAILED
 from rxstream.cli.replay import ReplayAs
 
@@ -26,7 +26,9 @@ demo = typer.Typer(
     help="See it work: a real model without a key, or backpressure on a wire.", invoke_without_command=True
 )
 local = typer.Typer(help="The local language model.", no_args_is_help=True)
+config = typer.Typer(help="The gateway's settings.", no_args_is_help=True)
 app.add_typer(demo, name="demo")
+app.add_typer(config, name="config")
 app.add_typer(local, name="local")
 
 DEMO_PROMPT = "Explain in two short paragraphs why a slow reader should pause the writer."
@@ -234,8 +236,7 @@ def serve(
     try:
         from rxstream.cli.serve import ServeOptions, run_serve
     except ModuleNotFoundError as error:
-        refuse(f'the gateway needs the extra "gateway" ({error.name} is missing): pip install "rxstream[gateway]"')
-
+        refuse(missing_extra("gateway", error))
     run_serve(ServeOptions(config, host, port, token_env, model or (), log_level, access_log), typer.echo)
 
 
@@ -248,6 +249,18 @@ def providers(
 
     for line in (provider_page().rstrip(),) if markdown else provider_lines():
         typer.echo(line)
+
+
+@config.command("schema")
+def show_config_schema(
+    markdown: Annotated[bool, typer.Option("--markdown", help="Tables in Markdown, for people.")] = False,
+) -> None:
+    """Every setting of the gateway's file: as a JSON Schema, with which editors check TOML, or as a page."""
+    try:
+        from rxstream.cli.config_schema import config_schema
+    except ModuleNotFoundError as error:
+        refuse(missing_extra("gateway", error))
+    typer.echo(config_schema(markdown=markdown))
 
 
 @local.command("install")

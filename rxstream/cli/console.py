@@ -8,7 +8,7 @@ import typer
 
 from rxstream.cli.exit_codes import WRONG_USE
 
-__all__ = ("refuse", "say")
+__all__ = ("missing_extra", "refuse", "say")
 
 
 def say(text: str) -> None:
@@ -20,3 +20,8 @@ def refuse(text: str) -> NoReturn:
     """Say what is wrong and what to do, and exit: wrong use."""
     say(f"rxstream: {text}")
     raise typer.Exit(WRONG_USE)
+
+
+def missing_extra(extra: str, error: ModuleNotFoundError) -> str:
+    """The sentence for a command whose optional packages are not installed."""
+    return f'this needs the extra "{extra}" ({error.name} is missing): pip install "rxstream[{extra}]"'
