@@ -23,6 +23,7 @@ from pydantic_core import from_json
 from rxstream import events
 from rxstream.encoders.anthropic_words import error_event, stop_reason, usage_object
 from rxstream.encoders.encoder import EncoderEnd, End
+from rxstream.encoders.ending import failure_of, is_gone
 from rxstream.encoders.frames import SSE_CONTENT_TYPE, SSE_HEADERS, json_bytes, named_frame
 from rxstream.encoders.openai_finish import EXPLAINS_A_CUT
 from rxstream.encoders.openai_usage import merge_usage
@@ -109,7 +110,7 @@ class AnthropicEncoder:
             return b""
         self._has_ended = True
         cause = end.cause or self._cause
-        if end.outcome == "cancelled" and cause == "client_disconnect":
+        if is_gone(end, cause):
             return b""
         failure = self._failure(end, cause)
         if failure is not None:
@@ -122,13 +123,9 @@ class AnthropicEncoder:
 
     def _failure(self, end: End, cause: CancelCause | None) -> End | None:
         """Why this is no answer; None where the model has had its last word."""
-        finish = self._finish
-        if end.outcome not in ("completed", "incomplete"):
-            return EncoderEnd(end.outcome, end.error, cause)
-        if finish is None:
-            return EncoderEnd("indeterminate")
-        if finish.finish_reason == "error":
-            return EncoderEnd("failed")
+        finish, failure = self._finish, failure_of(end, self._finish, cause)
+        if failure is not None or finish is None:
+            return failure
         is_open = self._has_invalid_call or self._open_call is not None
         if is_open and finish.finish_reason not in EXPLAINS_A_CUT:
             # Clients of this wire complete what is broken off, and would run it.

@@ -23,11 +23,12 @@ from pydantic import JsonValue
 
 from rxstream import events
 from rxstream.encoders.encoder import EncoderEnd, End
+from rxstream.encoders.ending import is_gone
 from rxstream.encoders.frames import DONE, KEEP_ALIVE, SSE_CONTENT_TYPE, SSE_HEADERS, data_frame, json_bytes
 from rxstream.encoders.media_pieces import MediaPieces
 from rxstream.encoders.openai_chat_parts import annotation_entry, call_signature, image_entry, reasoning_detail
 from rxstream.encoders.openai_errors import end_object
-from rxstream.encoders.openai_finish import EXPLAINS_A_CUT, chat_finish
+from rxstream.encoders.openai_finish import EXPLAINS_A_CUT, chat_finish, explanation
 from rxstream.encoders.openai_usage import chat_usage_object, merge_usage
 from rxstream.encoders.outgoing_call import CallEvent, OutgoingCall, OutgoingCalls
 from rxstream.events import (
@@ -55,7 +56,6 @@ from rxstream.response.response import Outcome
 __all__ = ("OpenAIChatEncoder", "new_chat_id")
 
 UNKNOWN_MODEL: Final = "unknown"
-REFUSED: Final = "The model refused to answer."
 ROLE: Final = b'{"role":"assistant","content":""}'
 OWN_WORDS: Final = frozenset(("stop", "length", "tool_calls", "content_filter"))
 
@@ -142,7 +142,7 @@ class OpenAIChatEncoder:
             self._finish(end, out)
             return b"".join(out)
         cause = end.cause or self._cause
-        if end.outcome == "cancelled" and cause == "client_disconnect":
+        if is_gone(end, cause):
             return b""
         return data_frame({"error": end_object(EncoderEnd(self._told_outcome(end), end.error, cause))})
 
@@ -177,7 +177,7 @@ class OpenAIChatEncoder:
 
     def _finish_choice(self, choice: _Choice, finish: Finish, is_cut: bool, out: list[bytes]) -> None:
         if finish.finish_reason == "refusal" and not choice.has_refusal:
-            self._delta(choice, {"refusal": _explanation(finish)}, out)
+            self._delta(choice, {"refusal": explanation(finish.detail)}, out)
         calls = [call for call in self._calls.of_choice(choice.index) if not call.is_answered]
         word = chat_finish(finish.finish_reason, has_calls=bool(calls), is_cut=is_cut)
         extra: dict[str, JsonValue] = {}
@@ -314,11 +314,6 @@ class OpenAIChatEncoder:
 
     def _on_cancelled(self, event: Cancelled, out: list[bytes]) -> None:
         self._cause = self._cause or event.cause  # the first one ended the stream
-
-
-def _explanation(finish: Finish) -> str:
-    detail = finish.detail.get("explanation") if isinstance(finish.detail, dict) else None
-    return detail if isinstance(detail, str) and detail else REFUSED
 
 
 _HANDLERS: Final[Mapping[type, Callable[[OpenAIChatEncoder, Any, list[bytes]], None]]] = {

@@ -10,10 +10,10 @@ from pydantic import JsonValue
 
 from rxstream.encoders.encoder import EncoderEnd
 from rxstream.encoders.frames import json_bytes
-from rxstream.encoders.openai_chat import OWN_WORDS, REFUSED, UNKNOWN_MODEL, new_chat_id
+from rxstream.encoders.openai_chat import OWN_WORDS, UNKNOWN_MODEL, new_chat_id
 from rxstream.encoders.openai_chat_parts import annotation_entry, call_signature, image_entry, reasoning_detail
 from rxstream.encoders.openai_errors import end_object
-from rxstream.encoders.openai_finish import EXPLAINS_A_CUT, chat_finish
+from rxstream.encoders.openai_finish import EXPLAINS_A_CUT, chat_finish, explanation
 from rxstream.encoders.openai_usage import chat_usage_object
 from rxstream.response.parts import MediaPart, ReasoningPart, ResponseToolCall
 from rxstream.response.response import Response, ResponseChoice
@@ -80,7 +80,7 @@ def _only_choice(response: Response) -> int:
 
 
 def _message(answer: _Answer, response: Response, index: int) -> dict[str, JsonValue]:
-    refusal = answer.refusal or (REFUSED if answer.finish_reason == "refusal" else "")
+    refusal = answer.refusal or (explanation(answer.finish_detail) if answer.finish_reason == "refusal" else "")
     message: dict[str, JsonValue] = {
         "role": "assistant",
         "content": answer.text or None,

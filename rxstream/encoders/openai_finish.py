@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
+from pydantic import JsonValue
+
 from rxstream.events import FinishReason
 
-__all__ = ("EXPLAINS_A_CUT", "ChatFinish", "chat_finish")
+__all__ = ("EXPLAINS_A_CUT", "ChatFinish", "chat_finish", "explanation")
 
 ChatFinish: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter"]
 """`function_call`, the fifth, is for a form of calls that is no longer sent."""
@@ -23,6 +25,8 @@ FINISHES: Final[Mapping[FinishReason, ChatFinish]] = {
     "refusal": "content_filter",
 }
 """`error` has no word: it is an error frame."""
+
+REFUSED: Final = "The model refused to answer."
 
 EXPLAINS_A_CUT: Final[frozenset[FinishReason]] = frozenset(("length", "content_filter"))
 
@@ -42,3 +46,13 @@ def chat_finish(reason: FinishReason, *, has_calls: bool, is_cut: bool) -> ChatF
     if is_cut:
         return "length"
     return "tool_calls" if has_calls else "stop"
+
+
+def explanation(detail: JsonValue) -> str:
+    """What the user is told of a refusal without words.
+
+    Args:
+        detail: what the wire added to the finish reason.
+    """
+    said = detail.get("explanation") if isinstance(detail, dict) else None
+    return said if isinstance(said, str) and said else REFUSED

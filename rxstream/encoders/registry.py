@@ -16,11 +16,13 @@ ENCODERS: Final[dict[str, str]] = {
     "anthropic": "anthropic:AnthropicEncoder",
     "jsonl": "jsonl:JSONLEncoder",
     "openai-chat": "openai_chat:OpenAIChatEncoder",
+    "openai-responses": "openai_responses:OpenAIResponsesEncoder",
 }
 
 BODIES: Final[dict[str, str]] = {
     "anthropic": "anthropic_body:anthropic_body",
     "openai-chat": "openai_chat_body:openai_chat_body",
+    "openai-responses": "openai_responses_body:openai_responses_body",
 }
 
 

@@ -25,8 +25,9 @@ from rxstream.events import (
     Violation,
 )
 from rxstream.limits import Limits
-from rxstream.providers.fields import JsonObject, leftovers, string_field
+from rxstream.providers.fields import JsonObject, leftovers, object_field, string_field
 from rxstream.providers.responses_speech import TEXT, Speech, spoken_text
+from rxstream.providers.sealed_reasoning import unseal
 from rxstream.providers.tool_assembly import CallIds, OpenCall
 
 __all__ = (
@@ -263,7 +264,8 @@ class ReasoningItem(SpeakingItem):
         self.say_rest(item.get("content"), out)
         self.say_rest(item.get("summary"), out)
         if encrypted := string_field(item, "encrypted_content") or self._encrypted:
-            out.append(ReasoningSignature(encrypted, self._latest or self.base, kind="encrypted"))
+            kind, data = unseal(encrypted)
+            out.append(ReasoningSignature(data, self._latest or self.base, kind=kind))
         self.keep_leftovers(item, out)
 
 
@@ -282,7 +284,7 @@ class ArgumentItem(Item):
 class CallItem(ArgumentItem):
     """A call of the client's tool: `function_call`, or `custom_tool_call` with free text as its input."""
 
-    known = frozenset({"type", "id", "status", "call_id", "name", "arguments", "input"})
+    known = frozenset({"type", "id", "status", "call_id", "name", "arguments", "input", "extra_content"})
 
     __slots__ = ("_placeholder", "call")
 
@@ -318,7 +320,17 @@ class CallItem(ArgumentItem):
         fault = self.call.decide(out, cut=cut)
         if fault and cut is None:
             self.context.faults.append(fault)
+        self._keep_beside(item, out)
         self.keep_leftovers(item, out)
+
+    def _keep_beside(self, item: JsonObject, out: list[Event]) -> None:
+        """A gateway in front of Gemini puts the signature that must go back with a call where the chat wire has it."""
+        if not (extra := object_field(item, "extra_content")):
+            return
+        if signature := string_field(object_field(extra, "google"), "thought_signature"):
+            out.append(ReasoningSignature(signature, self.base))
+        else:
+            out.append(ProviderEvent(self.kind, {"extra_content": extra}, self.base))
 
     def abandon(self, reason: str, out: list[Event]) -> None:
         self._start(out)
