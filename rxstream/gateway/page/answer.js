@@ -27,6 +27,7 @@ export class Answer {
     this.notes = 0;
     this.part = null;
     this.partKey = null;
+    this.reason = ""; // why the model stopped
     this.calls = new Map();
     article.setAttribute("aria-busy", "true");
     this.title = article.appendChild(element("h2", "who", safeLine(name, 80)));
@@ -44,13 +45,13 @@ export class Answer {
     return this.part?.paint() ?? false;
   }
 
-  end({ outcome, error, finish_reason: reason }) {
+  end({ outcome, error }) {
     this.#close();
     this.waiting?.remove();
     this.article.removeAttribute("aria-busy");
     const said = OUTCOMES[outcome] ?? OUTCOMES.indeterminate;
     const foot = element("footer", `outcome ${said.tone}`);
-    foot.append(element("strong", "", said.title), element("span", "", outcomeSentence(said, outcome, error, reason)));
+    foot.append(element("strong", "", said.title), element("span", "", outcomeSentence(said, outcome, error, this.reason)));
     if (this.text !== "") foot.append(this.#copyButton());
     this.article.append(foot);
     this.article.dataset.outcome = outcome;
@@ -133,10 +134,15 @@ class PlainPart {
 }
 
 function outcomeSentence(said, outcome, error, reason) {
-  if (outcome === "cancelled" && error?.message) return safeLine(error.message);
-  if (error?.message) return `${safeLine(error.message, 400)} ${said.sentence}`;
+  if (outcome === "cancelled" && error?.message) return sentence(error.message);
+  if (error?.message) return `${sentence(error.message)} ${said.sentence}`;
   if (outcome === "incomplete" && reason) return `${said.sentence} (${safeLine(reason, 40)})`;
   return said.sentence;
+}
+
+function sentence(text) {
+  const line = safeLine(text, 400);
+  return `${line.charAt(0).toUpperCase()}${line.slice(1)}${/[.!?]$/.test(line) ? "" : "."}`;
 }
 
 function reasoningBox() {
@@ -181,6 +187,7 @@ const HANDLERS = {
   tool_result: (answer, event) => answer.note("call", "result", `${safeLine(event.name, 80)}: ${event.outcome}`),
   server_tool_call: (answer, event) => callLine(answer, event, () => "run by the provider"),
   server_tool_result: (answer, event) => callLine(answer, event, () => "run by the provider, done"),
+  finish: (answer, { finish_reason: reason }) => (answer.reason = reason),
   annotation,
   media_delta: (answer, event) => {
     if (!answer.calls.has(event.part_id)) {

@@ -5,12 +5,14 @@ const SPAN_MS = 12_000;
 const LAG_MS = 180; // telemetry comes every 100 ms: drawn a little late, marbles move evenly
 const MAX_MARKS = 360; // a lane
 const MAX_SAMPLES = 160;
+const SIZE = 5; // a marble's radius, in pixels
+const TOUCH = 9;
 const STEP_MS = 500; // how often it is drawn where motion is to be little
 
 const LANES = [
-  { key: "read", name: "from the provider" },
-  { key: "level", name: "in the queue" },
-  { key: "taken", name: "to the page" },
+  { name: "from the provider", top: 0 },
+  { name: "in the queue", top: 3 },
+  { name: "to the page", top: 7 },
 ];
 
 export class Marbles {
@@ -89,19 +91,17 @@ export class Marbles {
     context.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     context.clearRect(0, 0, width, height);
     const place = (at) => width - 8 - ((newest - at) / SPAN_MS) * (width - 8);
-    const lane = height / 3;
-    this.#pauses(place, 16, lane - 2);
-    LANES.forEach(({ name }, index) => {
-      context.fillStyle = colors.soft;
-      context.font = this.font;
-      context.fillText(name, 0, index * lane + 11);
-    });
-    this.#line(lane * 0.62);
-    this.#marks(this.read, place, lane * 0.62);
-    this.#level(place, lane + 16, lane * 2 - 4);
-    this.#line(lane * 2.62);
-    this.#marks(this.taken, place, lane * 2.62);
-    if (this.endAt !== null) this.#endMark(place(this.endAt), lane);
+    const lane = height / 10; // three lanes: 3, 4 and 3 tenths
+    this.#pauses(place, 16, lane * 3 - 4);
+    context.fillStyle = colors.soft;
+    context.font = this.font;
+    LANES.forEach(({ name, top }) => context.fillText(name, 0, top * lane + 11));
+    this.#line(lane * 2);
+    this.#marks(this.read, place, lane * 2);
+    this.#level(place, lane * 3 + 18, lane * 6.6);
+    this.#line(lane * 9);
+    this.#marks(this.taken, place, lane * 9);
+    if (this.endAt !== null) this.#endMark(place(this.endAt), lane * 9);
   }
 
   #line(y) {
@@ -166,48 +166,56 @@ export class Marbles {
     this.#line(bottom);
   }
 
+  /** Marbles that touch run together, as drops do: from the first to the last of them one long one. */
   #marks(marks, place, y) {
-    for (const { at, kind } of marks) {
-      const x = place(at);
-      if (x > -6 && x < this.width + 6) this.#marble(x, y, kind);
+    for (let index = 0; index < marks.length; ) {
+      const { at, kind } = marks[index];
+      const left = place(at);
+      let right = left;
+      for (index += 1; index < marks.length && marks[index].kind === kind; index += 1) {
+        const next = place(marks[index].at);
+        if (next - right > TOUCH) break;
+        right = next;
+      }
+      if (right > -SIZE && left < this.width + SIZE) this.#marble(Math.max(left, -2 * SIZE), right, y, kind);
     }
   }
 
-  #marble(x, y, kind) {
+  #marble(left, right, y, kind) {
     const { context, colors } = this;
+    const wide = right - left;
     context.lineWidth = 1.5;
     context.beginPath();
     if (kind === "c") {
       context.fillStyle = colors.ink;
-      context.rect(x - 4, y - 4, 8, 8);
+      context.rect(left - 4, y - 4, wide + 8, 8);
       context.fill();
-    } else if (kind === "r") {
-      context.fillStyle = colors.sheet;
-      context.strokeStyle = colors.violet;
-      context.moveTo(x, y - 6);
-      context.lineTo(x + 6, y);
-      context.lineTo(x, y + 6);
-      context.lineTo(x - 6, y);
-      context.closePath();
-      context.fill();
-      context.stroke();
-    } else {
-      const isText = kind === "t";
-      context.fillStyle = isText ? colors["water-fill"] : colors.sheet;
-      context.strokeStyle = isText ? colors.sheet : colors.edge;
-      context.arc(x, y, isText ? 5 : 4, 0, 2 * Math.PI);
-      context.fill();
-      context.stroke();
+      return;
     }
+    if (kind === "r") {
+      context.moveTo(left, y - 6);
+      context.lineTo(right, y - 6);
+      context.lineTo(right + 6, y);
+      context.lineTo(right, y + 6);
+      context.lineTo(left, y + 6);
+      context.lineTo(left - 6, y);
+      context.closePath();
+    } else {
+      const radius = kind === "t" ? SIZE : SIZE - 1;
+      context.roundRect(left - radius, y - radius, wide + 2 * radius, 2 * radius, radius);
+    }
+    context.fillStyle = kind === "t" ? colors["water-fill"] : colors.sheet;
+    context.strokeStyle = kind === "r" ? colors.violet : colors.edge;
+    context.fill();
+    if (kind !== "t") context.stroke();
   }
 
   /** As in every marble diagram: a bar where it completed, a cross where it failed. */
-  #endMark(x, lane) {
+  #endMark(x, y) {
     const { context, colors } = this;
     context.strokeStyle = this.endKind === "cross" ? colors.bad : colors.ink;
     context.lineWidth = 2.5;
     context.beginPath();
-    const y = lane * 2.62;
     if (this.endKind === "cross") {
       context.moveTo(x - 5, y - 7);
       context.lineTo(x + 5, y + 7);

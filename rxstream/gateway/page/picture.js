@@ -71,7 +71,7 @@ export class Picture {
   }
 
   asked(outstanding, isSlow) {
-    put("credit", `${outstanding} asked for`);
+    put("credit", `${outstanding} asked`);
     put("reader", isSlow ? "reads slowly" : "reads at once");
   }
 
@@ -115,7 +115,7 @@ export class Picture {
   #figures(state) {
     put("first", state.first_ms === null ? "–" : seconds(state.first_ms));
     put("peak", `${state.peak_events}`);
-    put("batches", state.batches === 0 ? "–" : `${state.batches} of ${state.pieces}`);
+    put("batches", state.batches === 0 ? "–" : `${state.pieces} → ${state.batches}`);
     put("tokens", state.output_tokens === null ? `≈ ${state.text_pieces}` : `${state.output_tokens}`);
     put("time", seconds(state.ms));
     this.pieces.push([state.ms, state.text_pieces]);
@@ -153,7 +153,7 @@ export function kindOf({ type }) {
 function gateWords({ paused, line }) {
   if (line === "cut") return "provider: cut off";
   if (line !== "open") return line === "connecting" ? "provider: asked" : "provider: done";
-  return paused ? "provider: paused" : "provider: read";
+  return paused ? "provider: paused" : "provider: being read";
 }
 
 function put(id, text) {
