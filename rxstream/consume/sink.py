@@ -20,7 +20,7 @@ class StreamEnd:
         outcome: `completed`, `incomplete`, `failed`, `cancelled` or `indeterminate`.
         error: what ended it, for `failed` and `indeterminate`.
         report: what had become visible, and which calls had started.
-        cause: who cancelled, for `cancelled`; None where the subscription was disposed.
+        cause: who cancelled, for `cancelled`.
     """
 
     outcome: Outcome

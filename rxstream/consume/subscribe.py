@@ -10,7 +10,7 @@ from reactivex import Observable
 from rxstream.consume.pull import Pull, open_pull
 from rxstream.consume.sink import Sink, StreamEnd
 from rxstream.diagnostics import Diagnostics
-from rxstream.events import Cancelled, Event
+from rxstream.events import CancelCause, Cancelled, Event
 from rxstream.flow.scope import Scope, report_exception
 from rxstream.limits import Limits
 from rxstream.response.tracker import Tracker
@@ -37,7 +37,8 @@ def subscribe(
 
     Args:
         events: the stream; directly below `bounded_buffer` its queue is used, without a second one.
-        sink: `on_event` for each event, then `on_end` once.
+        sink: `on_event` for each event, then `on_end` once. One that has `on_subscribe(subscription)` too, as
+            `WebSocketSink` has, is handed the subscription before all that, to end the stream by itself.
         limits: defaults for operators and sources above that were given none; `max_cleanup_seconds` bounds what the
             sink does when it is over.
         diagnostics: where protected detail of errors goes, likewise.
@@ -60,6 +61,7 @@ class Subscription:
     __slots__ = (
         "__weakref__",
         "_cancels",
+        "_cause",
         "_in_sink",
         "_is_disposed",
         "_is_over",
@@ -79,21 +81,28 @@ class Subscription:
         self._loop = asyncio.get_running_loop()
         self._is_disposed = self._is_over = False
         self._in_sink = False
+        self._cause: CancelCause = "user_stop"
         self._cancels = 0  # so many cancels of the task are this subscription's own
         self._timer: asyncio.TimerHandle | None = None
         self._pull: Pull[Event] = open_pull(events, scope, self._hurry)
         self._task: asyncio.Task[StreamEnd] = self._loop.create_task(self._run(), context=scope.context.copy())
         _RUNNING.add(self._task)
         self._task.add_done_callback(_RUNNING.discard)
+        if callable(on_subscribe := getattr(sink, "on_subscribe", None)):
+            on_subscribe(self)
 
-    def dispose(self) -> None:
+    def dispose(self, cause: CancelCause = "user_stop") -> None:
         """Stop at once: the response is being closed when this returns. Idempotent, never raises.
 
         A sink that is in the middle of `on_event` has its await cancelled; `on_end` is told `cancelled`.
+
+        Args:
+            cause: who stops it, for `on_end`.
         """
         if self._is_disposed or self._is_over:
             return
         self._is_disposed = True
+        self._cause = cause
         self._pull.dispose()
         if not self._loop.is_closed():
             self._hurry()
@@ -220,7 +229,7 @@ class Subscription:
 
     def _end(self, error: Exception | None) -> StreamEnd:
         if self._tracker.cancelled is None and (self._is_disposed or self._task.cancelling()):
-            self._tracker.note(Cancelled("user_stop"))
+            self._tracker.note(Cancelled(self._cause))
         verdict, report = self._tracker.judge(error)
         cancelled = self._tracker.cancelled
         return StreamEnd(verdict.outcome, verdict.error, report, None if cancelled is None else cancelled.cause)

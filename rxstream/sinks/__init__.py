@@ -1,6 +1,7 @@
 """Async consumers that pull: each call is awaited, so what they write to paces the provider.
 
-`EventStreamResponse` needs Starlette (the extra `asgi`); each name is loaded when it is first asked for.
+`EventStreamResponse` and `WebSocketSink` need Starlette (the extra `asgi`). Each name is loaded when it is first asked
+for.
 """
 
 from importlib import import_module as _import_module
@@ -11,14 +12,16 @@ if TYPE_CHECKING:
     from rxstream.sinks.asgi import EventStreamResponse
     from rxstream.sinks.terminal import TerminalSink
     from rxstream.sinks.terminal_text import TerminalText
+    from rxstream.sinks.websocket import WebSocketSink
 
 _HOMES = {
     "EventStreamResponse": "asgi",
     "TerminalSink": "terminal",
     "TerminalText": "terminal_text",
+    "WebSocketSink": "websocket",
 }
 
-__all__ = ("EventStreamResponse", "TerminalSink", "TerminalText")
+__all__ = ("EventStreamResponse", "TerminalSink", "TerminalText", "WebSocketSink")
 
 
 def __getattr__(name: str) -> _Any:

@@ -14,7 +14,7 @@ from rxstream.errors import StreamTimeoutError
 from rxstream.sinks.interruption import Interruption
 from rxstream.sinks.watch import Watch
 
-__all__ = ("Client", "ClientGoneError", "Receive", "Send")
+__all__ = ("Client", "ClientGoneError", "Message", "Receive", "Send")
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -34,9 +34,10 @@ class Client:
     """Sends to the client, hears that it is gone, and tells when nothing was sent for long.
 
     A client is gone when the server says so (`http.disconnect`, `websocket.disconnect`), when a send fails, or when it
-    takes nothing for `write_timeout_seconds`; from then on nothing is sent. It belongs to the task that makes it.
+    takes nothing for `write_timeout_seconds`; from then on nothing is sent.
 
     Args:
+        task: the one that sends and waits.
         receive: of ASGI.
         send: of ASGI.
         on_gone: called once, at once, when the client is gone; it must not wait.
@@ -60,14 +61,19 @@ class Client:
     )
 
     def __init__(
-        self, receive: Receive, send: Send, on_gone: Callable[[], None], write_timeout_seconds: float | None
+        self,
+        task: asyncio.Task[Any],
+        receive: Receive,
+        send: Send,
+        on_gone: Callable[[], None],
+        write_timeout_seconds: float | None,
     ) -> None:
         self._receive = receive
         self._send = send
         self._on_gone = on_gone
         self._write_seconds = inf if write_timeout_seconds is None else write_timeout_seconds
         self._is_sending = self._is_waiting = False
-        self._interruption = Interruption()
+        self._interruption = Interruption(task)
         self.silence_seconds = inf
         """After how long without a send `more` tells that it is silent."""
         self.is_gone = False

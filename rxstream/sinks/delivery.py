@@ -104,7 +104,9 @@ class Delivery:
         Raises:
             Exception: what `send` raised, unless it says that the client is gone.
         """
-        client = self._client = Client(receive, send, self._on_gone, self._pace.write_timeout_seconds)
+        task = asyncio.current_task()
+        assert task is not None
+        client = self._client = Client(task, receive, send, self._on_gone, self._pace.write_timeout_seconds)
         client.listen()
         client.watch(self._pace.head_wait_seconds, shortest_seconds=self._pace.shortest_silence_seconds)
         try:

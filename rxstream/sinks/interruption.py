@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 __all__ = ("Interruption",)
 
 
 class Interruption:
-    """A cancel of the current task that is told from one that comes from outside.
+    """A cancel of a task that it tells from one that comes from outside.
 
         try:
             await something()
@@ -17,13 +18,14 @@ class Interruption:
                 raise
 
     As `asyncio.timeout` does it, without an object and a timer for each await.
+
+    Args:
+        task: whose awaits are ended.
     """
 
     __slots__ = ("_before", "_is_pending", "_task")
 
-    def __init__(self) -> None:
-        task = asyncio.current_task()
-        assert task is not None, "an interruption belongs to the task that makes it"
+    def __init__(self, task: asyncio.Task[Any]) -> None:
         self._task = task
         self._before = task.cancelling()
         self._is_pending = False

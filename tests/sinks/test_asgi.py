@@ -39,7 +39,9 @@ def timed(*steps: Event | float | Exception) -> Observable[Any]:
     return rxs.from_aiter(play())
 
 
-def answer(events: Observable[Any], format: str | Callable[..., Encoder] = "openai-chat", **options: Any) -> PlayedClient:
+def answer(
+    events: Observable[Any], format: str | Callable[..., Encoder] = "openai-chat", **options: Any
+) -> PlayedClient:
     """Everything that a client who reads on gets."""
 
     async def main() -> PlayedClient:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 from reactivex import Observable, abc
 from reactivex.disposable import Disposable
+from reactivex.subject import Subject
 from starlette.background import BackgroundTask
 
 import rxstream as rxs
@@ -239,20 +240,25 @@ def test_what_else_works_for_the_client_hears_that_it_left() -> None:
     assert [end.cause for end in client.ends] == ["client_disconnect"]
 
 
-def endless() -> Iterator[Event]:
-    while True:
-        yield TextDelta("word ")
-
-
 @every_pipe
 def test_a_client_that_is_never_waited_for_is_heard_all_the_same(pipe: Any) -> None:
-    async def main() -> PlayedClient:
-        client = PlayedClient()
-        response = EventStreamResponse(pipe(rxs.from_iterable(endless())), on_end=client.ends.append)
-        await asyncio.gather(client.take(response), leave_at(client, 0))
-        return client
+    """Each send brings the next event, so that neither the source nor the client ever gives the loop a turn."""
+    words: Subject[Event] = Subject()
 
-    client = run_virtual(main())
+    def next_word(_: Message) -> None:
+        if len(client.messages) == 1000:
+            client.gone.set()
+        assert len(client.messages) < 10_000, "nobody heard that the client left"
+        words.on_next(TextDelta("word "))
+
+    async def main() -> None:
+        response = EventStreamResponse(pipe(words), on_end=client.ends.append)
+        asyncio.get_running_loop().call_later(1, words.on_next, TextDelta("word "))
+        await client.take(response)
+
+    client = PlayedClient(before_send=next_word)
+    run_virtual(main())
+    assert len(client.messages) >= 1000
     assert [end.cause for end in client.ends] == ["client_disconnect"]
 
 
