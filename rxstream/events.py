@@ -9,7 +9,7 @@ joined within one part, choice and kind. Unknown counts are None; unknown is not
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import Discriminator, JsonValue, TypeAdapter
@@ -326,10 +326,18 @@ class Violation:
 
 @dataclass(slots=True)
 class Cancelled:
-    """The stream was ended on purpose. It overtakes everything that waits, and the stream completes after it."""
+    """The stream was ended on purpose. It overtakes everything that waits, and the stream completes after it.
+
+    Args:
+        cause: who ended it.
+        message: a sentence for people.
+        results: what is known of tool calls whose results it overtook. Nobody may miss them, so they travel with it;
+            `iterate`, `subscribe`, `collect` and `encode` take them out, as events of their own before this one.
+    """
 
     cause: CancelCause = "user_stop"
     message: str | None = None
+    results: tuple[ToolResult, ...] = ()
     type: Literal["cancelled"] = "cancelled"
 
 
@@ -391,6 +399,11 @@ CONTENT_EVENTS = (
 
 EVENT_ADAPTER: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Discriminator("type")])
 """JSON in and out: `EVENT_ADAPTER.dump_json(event)`, `EVENT_ADAPTER.validate_json(line)`."""
+
+
+def cancelled_events(event: Cancelled) -> tuple[ToolResult | Cancelled, ...]:
+    """What a consumer is told by `event`: the results that travelled with it, then it alone."""
+    return (*event.results, replace(event, results=())) if event.results else (event,)
 
 
 def event_json_schema() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, get_args, get_type_hints
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from rxstream.events import Event, FinishReason, ToolCall, Usage
+from rxstream.events import Event, FinishReason, ToolCall, ToolResult, Usage
 
 EVENT_TYPES: tuple[type[Any], ...] = get_args(Event)
 
@@ -23,6 +23,7 @@ BY_HINT: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (list[JsonValue] | None, st.none() | st.lists(json_values, max_size=3)),
     (dict[str, JsonValue] | None, st.none() | st.dictionaries(st.text(), json_values, max_size=3)),
     (Usage, st.deferred(lambda: any_of(Usage))),
+    (tuple[ToolResult, ...], st.lists(st.deferred(lambda: any_of(ToolResult)), max_size=2).map(tuple)),
     (list[ToolCall] | None, st.none() | st.lists(st.deferred(lambda: any_of(ToolCall)), max_size=2)),
 ]
 

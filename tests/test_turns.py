@@ -473,4 +473,4 @@ def test_a_cancellation_closes_the_response_and_the_tool() -> None:
             assert ended.is_set()
             return kinds
 
-    assert run(main())[-2:] == ["tool_call", "cancelled"]
+    assert run(main())[-3:] == ["tool_call", "tool_result", "cancelled"]

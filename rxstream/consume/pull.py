@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar, cast
 from reactivex import Observable, abc
 
 from rxstream.errors import BufferOverflow
-from rxstream.events import Cancelled
+from rxstream.events import Cancelled, cancelled_events
 from rxstream.flow.demand import Demand
 from rxstream.flow.scheduler import FlowScheduler
 from rxstream.flow.scope import Scope
@@ -102,16 +102,21 @@ class LockStep(Generic[T]):
         if self.stopped or self._end is not None:
             return
         if type(item) is Cancelled:
-            self._demand.scope.discarded += len(self.queue)
-            self.queue.clear()
-            self._end = _COMPLETED
+            self._cancel(item)
         elif len(self.queue) >= self._max_unapplied:
             self._overflow()
             return
-        self.queue.append(item)
+        else:
+            self.queue.append(item)
         self._demand.close()
         self._wake()
-        if self._end is not None and self._on_cancelled is not None:
+
+    def _cancel(self, event: Any) -> None:
+        self._demand.scope.discarded += len(self.queue)
+        self.queue.clear()
+        self.queue.extend(cast("tuple[T, ...]", cancelled_events(event)))
+        self._end = _COMPLETED
+        if self._on_cancelled is not None:
             self._on_cancelled()
 
     def on_error(self, error: Exception) -> None:

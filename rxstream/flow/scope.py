@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rxstream.errors import StreamError
+from rxstream.events import Cancelled, ToolResult
 from rxstream.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -32,12 +34,14 @@ class Scope:
         "__weakref__",
         "_closers",
         "_entered",
+        "cancelled",
         "context",
         "diagnostics",
         "discarded",
         "is_finishing",
         "limits",
         "response_head",
+        "results",
     )
 
     def __init__(self, *, limits: Limits | None = None, diagnostics: Diagnostics | None = None) -> None:
@@ -48,6 +52,10 @@ class Scope:
         """Items that stages held and dropped at a cancellation or dispose."""
         self.is_finishing = False
         """Whether the dispose that runs now comes from a stage that has seen the wire's own end, as `finish` says."""
+        self.cancelled: Cancelled | None = None
+        """Why the dispose that runs now came, where a cancellation is the reason, as `cancel` says."""
+        self.results: list[ToolResult] = []  # bounded: one a tool call, and taken by `cancel`
+        """What tools say of their calls in such a dispose: it goes down with the event."""
         self.response_head: tuple[int, Mapping[str, str]] | None = None
         """Status and headers of the answer that a source here reads; the latest, where there were several."""
         self._closers: dict[int, Closer] = {}
@@ -93,6 +101,16 @@ class Scope:
             upstream.dispose()
         finally:
             self.is_finishing = False
+
+    def cancel(self, event: Cancelled, upstream: abc.DisposableBase) -> Cancelled:
+        """Dispose `upstream` because of `event`. Returns it with what tools there said of calls that it cut short."""
+        self.cancelled = event
+        try:
+            upstream.dispose()
+        finally:
+            self.cancelled = None
+        results, self.results = self.results, []
+        return replace(event, results=(*event.results, *results)) if results else event
 
     def add_closer(self, closer: Closer) -> Callable[[], None]:
         """Have `closed()` wait for `closer()`. Returns the way to take it back, for who is done before the end."""
@@ -153,6 +171,22 @@ class _InnerScope(Scope):
     @is_finishing.setter
     def is_finishing(self, is_so: bool) -> None:
         self._outer.is_finishing = is_so
+
+    @property
+    def cancelled(self) -> Cancelled | None:
+        return self._outer.cancelled
+
+    @cancelled.setter
+    def cancelled(self, event: Cancelled | None) -> None:
+        self._outer.cancelled = event
+
+    @property
+    def results(self) -> list[ToolResult]:
+        return self._outer.results
+
+    @results.setter
+    def results(self, results: list[ToolResult]) -> None:
+        self._outer.results = results
 
 
 async def _quietly(closer: Closer) -> None:

@@ -7,7 +7,7 @@ It knows nothing of demand: `put` says what became of an event by the queue's ow
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, Generic, TypeVar, cast
 
 from rxstream.errors import BufferOverflow, PolicyError
@@ -194,7 +194,6 @@ class BufferQueue(Generic[T]):
             self._put_slowly(odd, event_bytes(odd))
         return is_full or odd is not _NOTHING
 
-
     def _put_slowly(self, event: T, size: int) -> None:
         if size <= self._max_bytes:
             self._place(event, size, iter(()), left=size, is_first=True)
@@ -374,6 +373,16 @@ class BufferQueue(Generic[T]):
         self.clear()
         self.cancelled = event
         self._append(cast(Any, event), ENVELOPE_BYTES)
+
+    def leave(self, events: Iterable[object]) -> None:
+        """After `cancel`: what is left to take, in place of the event that overtook all."""
+        self.events.clear()
+        self._sizes.clear()
+        self.bytes = 0
+        for event in events:
+            self.events.append(cast(T, event))  # bounded: results of tool calls, of which there are `max_tool_calls`
+            self._sizes.append(ENVELOPE_BYTES)
+            self.bytes += ENVELOPE_BYTES
 
     def _fail(self, error: Exception | None) -> None:
         if error is None:

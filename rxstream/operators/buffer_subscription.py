@@ -8,7 +8,7 @@ from typing import Final, Generic, TypeVar, cast
 
 from reactivex import Observable, abc
 
-from rxstream.events import Cancelled
+from rxstream.events import Cancelled, cancelled_events
 from rxstream.flow.demand import Demand
 from rxstream.flow.scheduler import FlowScheduler
 from rxstream.flow.scope import send_error
@@ -62,7 +62,10 @@ class _Buffer(Generic[T]):
         if queue.failure is not None or queue.cancelled is not None:
             self._end = queue.failure or _COMPLETED
             self._end_pause()
-            self._let_upstream_go()
+            if queue.cancelled is None:
+                self._let_upstream_go()
+            else:
+                self._cancel_upstream(queue.cancelled)
             self._up.release()  # now, not when what waits was taken: others may share what it paced
         elif queue.is_blocked and not self._is_paused:
             self._pause()
@@ -78,6 +81,15 @@ class _Buffer(Generic[T]):
             self._end = end
             self._end_pause()
             self._arrived()
+
+    def _cancel_upstream(self, event: Cancelled) -> None:
+        """Let upstream go, where the policy is what cancelled; what tools there say of their calls goes with it."""
+        upstream, self._upstream = self._upstream, None
+        self._tell_cancelled(event if upstream is None else self._flow.scope.cancel(event, upstream))
+
+    def _tell_cancelled(self, event: Cancelled) -> None:
+        """`event` is all that is left to take."""
+        self._queue.leave((event,))
 
     def _arrived(self) -> None:
         """Something waits now: an item, or the end."""
@@ -226,9 +238,9 @@ class PulledBuffer(_Buffer[T]):
         """What `take` may take at once, without waiting."""
         self._waiter: asyncio.Future[None] | None = None
 
-    def _look(self) -> None:
-        super()._look()
-        if self._queue.cancelled is not None and self._on_cancelled is not None:
+    def _tell_cancelled(self, event: Cancelled) -> None:
+        self._queue.leave(cancelled_events(event))
+        if self._on_cancelled is not None:
             self._on_cancelled()
 
     def _arrived(self) -> None:

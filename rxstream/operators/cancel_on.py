@@ -104,8 +104,10 @@ class _CancelOn:
             observer.on_completed()
 
     def _cancel(self, event: Cancelled) -> None:
-        self._event = event
-        self._let_upstream_go()
+        self._event = event  # from here on nothing of the source passes, also if it sends while it is disposed
+        upstream, self._upstream = self._upstream, None
+        if upstream is not None:
+            self._event = self._flow.scope.cancel(event, upstream)
         if not self._is_busy:
             self._flow.demand.interrupt(self._deliver)
 

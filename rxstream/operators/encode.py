@@ -10,7 +10,7 @@ from reactivex import Observable, abc
 from rxstream.diagnostics import Diagnostics
 from rxstream.encoders import Encoder, encoder
 from rxstream.encoders.encoding import Encoding
-from rxstream.events import Cancelled, Event
+from rxstream.events import Cancelled, Event, cancelled_events
 from rxstream.flow.scheduler import FlowScheduler
 from rxstream.flow.stage import Stage, stage_operator
 
@@ -96,7 +96,8 @@ class _EncodeStage(Stage[Event, bytes]):
 
     def _cancel(self, event: Cancelled) -> None:
         """Here a cancellation is not passed on, for what is below takes bytes: it becomes the last of them."""
-        frames = b"".join((self._encoding.write(event), *self._last_frames(None)))
+        told = map(self._encoding.write, cancelled_events(event))
+        frames = b"".join((*told, *self._last_frames(None)))
         if frames:
             super()._cancel(frames)
         else:

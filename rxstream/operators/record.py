@@ -196,6 +196,11 @@ class _Recorder(Stage[T, T]):
         return ()
 
     def _cancel(self, event: Any) -> None:
+        try:
+            for result in event.results if self._tape.is_open else ():
+                self._tape.add(Item(self._now(), result), self._flow)
+        except StreamError:
+            pass  # it does not fit any more: that the stream was cancelled is what must be kept
         ending = Ending("cancelled", self._now(), cause=event.cause, message=event.message)
         self._tape.end(ending, self._flow)
         super()._cancel(event)

@@ -201,6 +201,8 @@ class _Redactor(Stage[Event, Event]):
             changed["usage"] = self._without_raw_secrets(event.usage)
         elif isinstance(event, ResponseFinal) and event.tool_calls is not None:
             changed["tool_calls"] = [self._whole(call) for call in event.tool_calls]
+        elif isinstance(event, Cancelled) and event.results:
+            changed["results"] = tuple(self._whole(result) for result in event.results)
         is_same = all(value is getattr(event, name) or value == getattr(event, name) for name, value in changed.items())
         return event if is_same else replace(event, **changed)
 

@@ -55,9 +55,10 @@ def run_tools(
     `diagnostics` takes the rest.
 
     On error, tools that run are cancelled, each call gets its result, then the error goes down. `Cancelled` overtakes:
-    tools are cancelled, and the results that say so go first as far as demand is open. On dispose they are cancelled.
-    Tools that clean up are waited for by `closed()`. A plain function runs in a thread, which nobody can stop: it holds
-    its place until it returns.
+    tools are cancelled, and the results that say so travel with it, as do those that nobody had asked for yet; so they
+    do where `cancel_on` or a buffer whose policy cancels stands below. On dispose tools are cancelled. Those that clean
+    up are waited for by `closed()`. A plain function runs in a thread, which nobody can stop: it holds its place until
+    it returns.
 
     Args:
         tools: functions, or `FunctionTool`s made by `rxs.tool`. A function's arguments are checked by its signature.

@@ -34,12 +34,25 @@ class ToolRun:
         tool: what runs it; None where nobody knows the name.
     """
 
-    __slots__ = ("_cancellation", "_has_begun", "_timer", "_was_interrupted", "call", "key", "result", "task", "tool")
+    __slots__ = (
+        "_cancellation",
+        "_has_begun",
+        "_timer",
+        "_was_interrupted",
+        "call",
+        "is_sent",
+        "key",
+        "result",
+        "task",
+        "tool",
+    )
 
     def __init__(self, call: ToolCall, key: str, tool: FunctionTool | None) -> None:
         self.call = call
         self.key = key
         self.tool = tool
+        self.is_sent = False
+        """Whether the call was handed on."""
         self.task: asyncio.Task[ToolResult] | None = None
         self.result: ToolResult | None = None
         self._cancellation: Cancellation | None = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -202,7 +203,9 @@ class ToolRunner(Stage[Event, Event]):
         """Send an event down; after a call, its tool begins."""
         self._pass(event)
         if type(event) is ToolCall and self._unsent and self._unsent[0].call is event:
-            self._waiting.append(self._unsent.popleft())
+            run = self._unsent.popleft()
+            run.is_sent = True
+            self._waiting.append(run)
             self._start_waiting()
 
     def _start_waiting(self) -> None:
@@ -289,28 +292,26 @@ class ToolRunner(Stage[Event, Event]):
         self._demand.interrupt(partial(self._cancel, event))
 
     def _cancel(self, event: Any) -> None:
-        """Tools are cancelled; what is known of them goes first, as far as anybody asks; then `Cancelled`."""
+        """Tools are cancelled, and what is known of them goes down with `Cancelled`, which nothing can part from it."""
         if self.stopped:
             return
-        self._abandon(event)
-        if not self._emitting:
-            try:
-                self._tell_unfinished()
-            except Exception as error:
-                self.fail(error)
-                return
-        super()._cancel(event)
+        results = self._take_results(event)
+        super()._cancel(replace(event, results=(*event.results, *results)) if results else event)
 
-    def _tell_unfinished(self) -> None:
-        while self._calls and self._demand.is_open:
-            result = self._calls.pop(0).result
-            assert result is not None
-            self._pass(result)
+    def _take_results(self, event: Cancelled, why: str | None = None) -> list[ToolResult]:
+        """Nobody is asked whether they want results any more: those of the calls that were handed on."""
+        self._abandon(event, why)
+        results = [run.result for run in self._calls if run.is_sent and run.result is not None]
+        self._calls.clear()
+        return results
 
     def release(self) -> None:
-        self._flow.scope.discarded += sum(run.is_answered for run in self._calls)
-        self._abandon(DISPOSED, DISPOSED.message)
-        self._calls.clear()
+        scope = self._flow.scope
+        if scope.cancelled is None:
+            scope.discarded += sum(run.is_answered for run in self._calls)
+            self._take_results(DISPOSED, DISPOSED.message)
+        else:  # by what stands below, and passes them on
+            scope.results += self._take_results(scope.cancelled)
         if self._leave is not None:
             self._leave()
         if self._cancel_start is not None:

@@ -67,7 +67,7 @@ def references_exist(state: State, outcome: Outcome) -> Findings:
     for call in state.calls:
         if not call.is_started:
             yield "unknown_call", call.choice, 1
-    for result in state.tool_results:
+    for result in state.tool_results if outcome != "cancelled" else ():  # Cancelled overtakes calls, not their results
         if result.call_id not in state.calls_by_id:
             yield "unknown_call", state.first_choice, 1
     # A server tool's result may stand alone: an answer that goes on after `pause_turn` has its call in the one before.

@@ -89,4 +89,6 @@ def on_violation(state: State, event: Violation) -> None:
 
 
 def on_cancelled(state: State, event: Cancelled) -> None:
-    state.cancelled = state.cancelled or event
+    if state.cancelled is None:
+        state.tool_results += event.results  # no bound of their own: the event that holds them is kept as well
+        state.cancelled = event

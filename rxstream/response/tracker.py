@@ -124,7 +124,10 @@ class Tracker:
             self._report.dropped += event.count
 
     def _on_cancelled(self, event: Cancelled) -> None:
-        self.cancelled = self.cancelled or event
+        if self.cancelled is None:
+            for result in event.results:
+                self._on_result(result)
+            self.cancelled = event
 
 
 _HANDLERS: Final[Mapping[type, Callable[[Tracker, Any], None]]] = {
