@@ -89,7 +89,12 @@ class Subscription:
         _RUNNING.add(self._task)
         self._task.add_done_callback(_RUNNING.discard)
         if callable(on_subscribe := getattr(sink, "on_subscribe", None)):
-            on_subscribe(self)
+            try:
+                on_subscribe(self)
+            except BaseException:  # the sink failed before it began: nothing of it is called after that
+                self._pull.dispose()
+                self._task.cancel()
+                raise
 
     def dispose(self, cause: CancelCause = "user_stop") -> None:
         """Stop at once: the response is being closed when this returns. Idempotent, never raises.

@@ -10,18 +10,20 @@ from typing import Any as _Any
 
 if TYPE_CHECKING:
     from rxstream.sinks.asgi import EventStreamResponse
+    from rxstream.sinks.recording import RecordingSink
     from rxstream.sinks.terminal import TerminalSink
     from rxstream.sinks.terminal_text import TerminalText
     from rxstream.sinks.websocket import WebSocketSink
 
 _HOMES = {
     "EventStreamResponse": "asgi",
+    "RecordingSink": "recording",
     "TerminalSink": "terminal",
     "TerminalText": "terminal_text",
     "WebSocketSink": "websocket",
 }
 
-__all__ = ("EventStreamResponse", "TerminalSink", "TerminalText", "WebSocketSink")
+__all__ = ("EventStreamResponse", "RecordingSink", "TerminalSink", "TerminalText", "WebSocketSink")
 
 
 def __getattr__(name: str) -> _Any:
