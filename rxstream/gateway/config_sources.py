@@ -175,7 +175,7 @@ class _Finder:
 
     def place(self, loc: tuple[int | str, ...]) -> tuple[str, int | None]:
         """Who said it, and the line where that is the file."""
-        if len(loc) > 1 and loc[1] in self._overrides.get(str(loc[0]), ()):
+        if self._is_overridden(loc):
             return "the command line", None
         names = [short for short, setting in SHORT_NAMES.items() if setting == loc[:2]]
         names += [PREFIX + "__".join(map(str, loc[:length])) for length in range(1, len(loc) + 1)]
@@ -183,6 +183,10 @@ class _Finder:
         if variable := next((name for name in names if name.upper() in variables), None):
             return variable.upper(), None
         return self._shown, self._lines.find(loc)
+
+    def _is_overridden(self, loc: tuple[int | str, ...]) -> bool:
+        said = self._overrides.get(str(loc[0])) if loc else None
+        return loc[1] in said if isinstance(said, Mapping) and len(loc) > 1 else said is not None
 
 
 def _mistake(loc: tuple[int | str, ...], kind: str, message: str, find: _Finder) -> Mistake:
