@@ -113,11 +113,20 @@ class EventIterator(Generic[T]):
 
 
 async def _wait(pull: Pull[Any], seconds: float) -> bool:
+    """Wait, no longer than that. Nothing is cancelled for it: what came in the very turn of the timeout comes first."""
+    has_run_out = False
+
+    def run_out() -> None:
+        nonlocal has_run_out
+        if not pull.is_ready:
+            has_run_out = True
+            pull.dispose()  # which ends the wait
+
+    timer = asyncio.get_running_loop().call_later(seconds, run_out)
     try:
-        async with asyncio.timeout(seconds) as clock:
-            return await pull.wait()
-    except TimeoutError:
-        if not clock.expired():
-            raise
-    pull.dispose()
-    raise StreamTimeoutError("pull", limit_seconds=seconds, seen="no item came")
+        more = await pull.wait()
+    finally:
+        timer.cancel()
+    if has_run_out:
+        raise StreamTimeoutError("pull", limit_seconds=seconds, seen="no item came")
+    return more

@@ -32,6 +32,11 @@ class Pull(Protocol[T_co]):
         """What can be taken at once."""
         ...
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether `wait` has nothing to wait for: an item is there, or the end."""
+        ...
+
     def take(self) -> T_co:
         """The next item; there must be one."""
         ...
@@ -97,6 +102,11 @@ class LockStep(Generic[T]):
     def has_ended(self) -> bool:
         """Whether upstream has ended; items may still wait."""
         return self._end is not None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `wait` has nothing to wait for."""
+        return bool(self.queue) or self.has_ended or self.stopped
 
     def on_next(self, item: T) -> None:
         if self.stopped or self._end is not None:

@@ -256,6 +256,11 @@ class PulledBuffer(_Buffer[T]):
             self._look()
         self._arrived()
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether `wait` has nothing to wait for."""
+        return self._queue.has_item or self._end is not None or self.stopped
+
     def poll(self) -> bool:
         """Whether something can be taken now."""
         return self._queue.has_item

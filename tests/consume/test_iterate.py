@@ -186,6 +186,45 @@ def test_a_wait_that_is_too_long_ends_the_stream(operators: tuple[Any, ...]) -> 
     run_virtual(main())
 
 
+@pytest.mark.parametrize("is_first", [True, False], ids=["before it", "behind it"])
+@pytest.mark.parametrize("signal", ["item", "end"])
+@buffered
+def test_what_comes_in_the_very_turn_of_the_timeout_is_not_lost(
+    signal: str, is_first: bool, operators: tuple[Any, ...]
+) -> None:
+    """Whichever of the two the loop runs first: what had come is given, and what comes behind it finds nobody."""
+
+    async def main() -> list[str]:
+        loop = asyncio.get_running_loop()
+        hot: Subject[str] = Subject()
+        seen: list[str] = []
+
+        def send() -> None:
+            seen.append("sent" if hot.observers else "nobody is there")
+            hot.on_next("a") if signal == "item" else hot.on_completed()
+
+        async def pull() -> None:
+            try:
+                seen.append(await anext(stream, "the end"))
+            except rxs.StreamTimeoutError as error:
+                seen.append(error.clock)
+
+        stream = rxs.iterate(hot.pipe(*operators), timeout_seconds=1)
+        if is_first:
+            loop.call_at(1, send)
+        pulling = asyncio.ensure_future(pull())
+        await asyncio.sleep(0)
+        if not is_first:
+            loop.call_at(1, send)
+        await pulling
+        await asyncio.sleep(1)
+        await stream.aclose()
+        return sorted(seen)
+
+    got = "a" if signal == "item" else "the end"
+    assert run_virtual(main()) == sorted(["sent", got] if is_first else ["nobody is there", "pull"])
+
+
 def test_a_timeout_of_the_callers_own_passes_through() -> None:
     async def main() -> None:
         stream = rxs.iterate(rx.never(), timeout_seconds=60)
