@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import replace
-from typing import Any, Final, Literal, TypeVar, get_args
+from typing import Any, Final, TypeVar, get_args
 
 from reactivex import Observable, abc
 
 from rxstream.diagnostics import RedactionPolicy
-from rxstream.errors import LimitError, StreamError
+from rxstream.errors import StreamError
 from rxstream.events import Event
 from rxstream.flow.scheduler import FlowScheduler
 from rxstream.flow.stage import Stage, stage_operator
 from rxstream.limits import Limits
 from rxstream.recording.endings import Ending, ending_of
-from rxstream.recording.lines import Header, Item, write_ending, write_header, write_item
-from rxstream.recording.store import RecordingFile, RecordingStore, RecordingWriter
+from rxstream.recording.lines import Item
+from rxstream.recording.store import RecordingFile, RecordingStore
+from rxstream.recording.tape import OnFull, ResponseHead, Tape
 
 __all__ = ("OnFull", "record")
 
 T = TypeVar("T")
-
-OnFull = Literal["fail", "stop"]
 
 _RECORDED: Final = frozenset((bytes, *get_args(Event)))
 
@@ -74,88 +72,10 @@ def record(
 
     def make(observer: abc.ObserverBase[T], flow: FlowScheduler) -> _Recorder[T]:
         bounds = flow.scope.limits_for(limits)
-        tape = _Tape(kept, chosen, bounds.max_recorded_events, max_bytes or bounds.max_recorded_bytes)
+        tape = Tape(kept, chosen, bounds.max_recorded_events, max_bytes or bounds.max_recorded_bytes)
         return _Recorder(observer, flow, tape, stops=on_full == "stop")
 
     return stage_operator(make)
-
-
-class _Tape:
-    """One recording within its bounds. The header is written with the first line behind it: its facts come late."""
-
-    __slots__ = ("_bytes_left", "_has_header", "_items", "_max_bytes", "_max_items", "_policy", "_wire", "_writer")
-
-    def __init__(self, store: RecordingStore, policy: RedactionPolicy, max_items: int, max_bytes: int) -> None:
-        self._writer: RecordingWriter | None = store.begin()
-        self._wire = store.wire
-        self._policy = policy
-        self._max_items = max_items
-        self._max_bytes = self._bytes_left = max_bytes
-        self._items = 0
-        self._has_header = False
-
-    @property
-    def is_open(self) -> bool:
-        return self._writer is not None
-
-    def add(self, item: Item, flow: FlowScheduler) -> None:
-        """Write an item.
-
-        Raises:
-            LimitError: it does not fit.
-            StreamError: the store failed.
-        """
-        self._begin("bytes" if isinstance(item.value, bytes) else "events", flow)
-        if self._items == self._max_items:
-            raise LimitError(
-                "items of one recording", limit=self._max_items, value=self._items + 1, setting="max_recorded_events"
-            )
-        line = write_item(item)
-        if len(line) > self._bytes_left:
-            used = self._max_bytes - self._bytes_left + len(line)
-            raise LimitError("the recording", limit=self._max_bytes, value=used, setting="max_recorded_bytes")
-        self._write(line)
-        self._items += 1
-
-    def end(self, ending: Ending, flow: FlowScheduler) -> None:
-        """Write the ending, which always fits, and close. A store that fails now has lost the ending only."""
-        if self._writer is None:
-            return
-        shown = replace(
-            ending,
-            error=self._policy.redact_value(ending.error),
-            message=self._policy.redact_value(ending.message),
-        )
-        try:
-            self._begin("bytes", flow)
-            self._write(write_ending(shown))
-        except StreamError:
-            pass  # what reads it will see that it was cut
-        self.close()
-
-    def close(self) -> None:
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            writer.close()
-
-    def _begin(self, kind: Literal["bytes", "events"], flow: FlowScheduler) -> None:
-        if self._has_header:
-            return
-        self._has_header = True
-        status, headers = flow.scope.response_head or (None, None)
-        shown = None if headers is None else {str(name).lower(): str(value) for name, value in headers.items()}
-        self._write(write_header(Header(kind, self._wire, status, self._policy.redact_value(shown))))
-
-    def _write(self, line: bytes) -> None:
-        assert self._writer is not None
-        failure: Exception | None = None
-        try:
-            self._writer.write(line)
-        except Exception as error:
-            failure = error
-        if failure is not None:
-            raise StreamError(f"the recording could not be written: {type(failure).__name__}", detail=failure)
-        self._bytes_left -= len(line)
 
 
 class _Recorder(Stage[T, T]):
@@ -163,11 +83,15 @@ class _Recorder(Stage[T, T]):
 
     __slots__ = ("_began", "_stops", "_tape")
 
-    def __init__(self, observer: abc.ObserverBase[T], flow: FlowScheduler, tape: _Tape, *, stops: bool) -> None:
+    def __init__(self, observer: abc.ObserverBase[T], flow: FlowScheduler, tape: Tape, *, stops: bool) -> None:
         super().__init__(observer, flow)
         self._tape = tape
         self._stops = stops
         self._began = flow.monotonic()
+
+    @property
+    def _head(self) -> ResponseHead | None:
+        return self._flow.scope.response_head
 
     def _now(self) -> float:
         return max(0.0, self._flow.monotonic() - self._began)
@@ -179,12 +103,12 @@ class _Recorder(Stage[T, T]):
             raise TypeError(f"record takes bytes or events, not {type(item).__name__}")
         failure: StreamError | None = None
         try:
-            self._tape.add(Item(self._now(), item), self._flow)
+            self._tape.add(Item(self._now(), item), self._head)
         except StreamError as error:
             failure = error
         if failure is None:
             return (item,)
-        self._tape.end(Ending("full", self._now()), self._flow)
+        self._tape.end(Ending("full", self._now()), self._head)
         if self._stops:
             return (item,)
         self._flow.scope.keep_detail(failure)
@@ -192,18 +116,18 @@ class _Recorder(Stage[T, T]):
         return ()
 
     def finish(self, error: Exception | None) -> Iterable[T]:
-        self._tape.end(ending_of(error, self._now()), self._flow)
+        self._tape.end(ending_of(error, self._now()), self._head)
         return ()
 
     def _cancel(self, event: Any) -> None:
         try:
             for result in event.results if self._tape.is_open else ():
-                self._tape.add(Item(self._now(), result), self._flow)
+                self._tape.add(Item(self._now(), result), self._head)
         except StreamError:
             pass  # it does not fit any more: that the stream was cancelled is what must be kept
         ending = Ending("cancelled", self._now(), cause=event.cause, message=event.message)
-        self._tape.end(ending, self._flow)
+        self._tape.end(ending, self._head)
         super()._cancel(event)
 
     def release(self) -> None:
-        self._tape.end(Ending("left", self._now()), self._flow)
+        self._tape.end(Ending("left", self._now()), self._head)
