@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -82,12 +82,14 @@ class Running:
 
 
 @asynccontextmanager
-async def running(config: Config) -> AsyncIterator[Running]:
-    """The application behind uvicorn, on this loop and a free port."""
+async def running(config: Config, wrap: Callable[[Starlette], Any] | None = None) -> AsyncIterator[Running]:
+    """The application behind uvicorn, on this loop and a free port; `wrap` puts something around it."""
     app = create_app(config.model_copy(update={"server": config.server.model_copy(update={"port": 0})}))
     listener = bind(app.state.gateway.config.server)
     started = asyncio.Event()
     server = GatewayServer(app, on_started=started.set)
+    if wrap is not None:
+        server.config.app = wrap(app)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     waiting = asyncio.create_task(started.wait())
     await asyncio.wait((serving, waiting), return_when=asyncio.FIRST_COMPLETED)
