@@ -96,6 +96,11 @@ class Subscription:
                 self._task.cancel()
                 raise
 
+    @property
+    def limits(self) -> Limits:
+        """The bounds that hold here, for a sink that was given none of its own."""
+        return self._scope.limits_for(None)
+
     def dispose(self, cause: CancelCause = "user_stop") -> None:
         """Stop at once: the response is being closed when this returns. Idempotent, never raises.
 

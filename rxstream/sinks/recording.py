@@ -7,6 +7,7 @@ import os
 from typing import get_args
 
 from rxstream.consume.sink import StreamEnd
+from rxstream.consume.subscribe import Subscription
 from rxstream.diagnostics import RedactionPolicy
 from rxstream.errors import StreamError
 from rxstream.events import Event
@@ -51,21 +52,21 @@ class RecordingSink:
             raise ValueError(f"max_bytes must be at least 1, not {max_bytes!r}")
         if on_full not in get_args(OnFull):
             raise ValueError(f"on_full must be 'fail' or 'stop', not {on_full!r}")
-        bounds = limits or DEFAULT_LIMITS
         self._store = RecordingFile(store) if isinstance(store, str | os.PathLike) else store
         self._policy = policy or RedactionPolicy()
-        self._max_items = bounds.max_recorded_events
-        self._max_bytes = max_bytes or bounds.max_recorded_bytes
+        self._max_bytes = max_bytes
+        self._limits = limits
         self._stops = on_full == "stop"
         self._tape: Tape | None = None
         self._began = 0.0
 
-    def on_subscribe(self, _: object) -> None:
+    def on_subscribe(self, subscription: Subscription) -> None:
         """The recording begins: its times count from here.
 
         Raises:
             OSError: the store cannot begin.
         """
+        self._limits = self._limits or subscription.limits
         self._open()
 
     async def on_event(self, event: Event) -> None:
@@ -96,7 +97,9 @@ class RecordingSink:
 
     def _open(self) -> Tape:
         if self._tape is None:
-            self._tape = Tape(self._store, self._policy, self._max_items, self._max_bytes)
+            bounds = self._limits or DEFAULT_LIMITS
+            max_bytes = self._max_bytes or bounds.max_recorded_bytes
+            self._tape = Tape(self._store, self._policy, bounds.max_recorded_events, max_bytes)
             self._began = asyncio.get_running_loop().time()
         return self._tape
 

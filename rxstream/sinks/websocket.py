@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
@@ -31,6 +32,15 @@ MAX_REQUEST_CHARS: Final = 256
 
 POLICY_VIOLATION: Final = 1008  # RFC 6455, 7.4.1
 INTERNAL_ERROR: Final = 1011
+
+
+@dataclass(slots=True, frozen=True)
+class _Opened:
+    """What a sink has while it runs."""
+
+    outbox: Outbox
+    writer: SocketWriter
+    close_seconds: float
 
 
 class WebSocketSink:
@@ -91,49 +101,54 @@ class WebSocketSink:
         policy = pause() if overflow is None else overflow
         if not callable(getattr(policy, "decide", None)):
             raise TypeError(f"a policy has decide(state, event), as ops.overflow.pause() has; {policy!r} has not")
-        bounds = limits or DEFAULT_LIMITS
-        self._queue: BufferQueue[Event] = BufferQueue(
-            max_pending_frames or bounds.max_pending_frames, bounds.max_buffered_bytes, LOW_WATER, policy
-        )
-        if stats is not None:
-            stats.show(self._queue)
         self._websocket = websocket
-        self._outbox = Outbox(self._queue, has_credit=credit)
-        self._has_credit = credit
+        self._credit = credit
+        self._max_pending_frames = max_pending_frames
+        self._policy = policy
         self._write_timeout_seconds = write_timeout_seconds
-        self._close_seconds = min(close_timeout_seconds or inf, 0.8 * bounds.max_cleanup_seconds)
+        self._close_timeout_seconds = close_timeout_seconds
         self._listens = listens
         self._closes = closes
         self._on_message = on_message
+        self._stats = stats
+        self._limits = limits
         self._subscription: Subscription | None = None
-        self._made: SocketWriter | None = None
+        self._opened: _Opened | None = None
         self._is_lock_step = credit and pauses_when_full(policy)
 
-    @property
-    def _writer(self) -> SocketWriter:
-        """Made when something is to be sent: a sink that is never used leaves nothing."""
-        if self._made is None:
-            self._made = SocketWriter(
+    def _open(self) -> _Opened:
+        """What is made when something is to be sent: a sink that is never used leaves nothing."""
+        if self._opened is None:
+            given = DEFAULT_LIMITS if self._subscription is None else self._subscription.limits
+            bounds = self._limits or given
+            frames = self._max_pending_frames or bounds.max_pending_frames
+            queue: BufferQueue[Event] = BufferQueue(frames, bounds.max_buffered_bytes, LOW_WATER, self._policy)
+            if self._stats is not None:
+                self._stats.show(queue)
+            outbox = Outbox(queue, has_credit=self._credit)
+            writer = SocketWriter(
                 self._websocket,
-                self._outbox,
+                outbox,
                 on_gone=self._on_gone,
                 on_message=self._hear if self._listens else None,
                 write_timeout_seconds=self._write_timeout_seconds,
                 closes=self._closes,
             )
-        return self._made
+            close_seconds = min(self._close_timeout_seconds or inf, 0.8 * bounds.max_cleanup_seconds)
+            self._opened = _Opened(outbox, writer, close_seconds)
+        return self._opened
 
     @property
     def error(self) -> Exception | None:
         """Why the client was left, where it did not leave by itself: it took nothing for too long, say."""
-        return None if self._made is None else self._made.client.error
+        return None if self._opened is None else self._opened.writer.client.error
 
     # What the stream tells -------------------------------------------------------------------------------------------
 
     def on_subscribe(self, subscription: Subscription) -> None:
         """`rxs.subscribe` hands over what ends the stream when the client leaves."""
         self._subscription = subscription
-        _ = self._writer
+        self._open()
 
     async def on_event(self, event: Event) -> None:
         """Take one event. Returns when there is room for another one; from a finish on, when all was sent.
@@ -142,41 +157,43 @@ class WebSocketSink:
             BufferOverflow: the policy failed; what waited was sent, and the error told.
             StreamTimeoutError: the client took nothing for too long.
         """
-        writer = self._writer
+        opened = self._open()
+        outbox, writer = opened.outbox, opened.writer
         if not writer.is_over:
-            failure = self._outbox.put(event)
+            failure = outbox.put(event)
             writer.wake()
-            if self._outbox.cancelled is not None:
-                self._dispose(self._outbox.cancelled.cause)
+            if outbox.cancelled is not None:
+                self._dispose(outbox.cancelled.cause)
             elif failure is not None:
                 await self._fail(failure)
             elif self._is_lock_step or isinstance(event, Finish):
                 self._is_lock_step = True  # what is behind a finish is few, and must not be left to the last seconds
                 await writer.until(lambda: writer.is_idle)
-            elif self._queue.is_blocked:
-                await writer.until(lambda: self._queue.is_low)
+            elif outbox.queue.is_blocked:
+                await writer.until(lambda: outbox.queue.is_low)
         if writer.client.error is not None:
             raise writer.client.error
 
     async def _fail(self, failure: Exception) -> None:
-        writer = self._writer
-        await writer.until(lambda: writer.is_idle)
+        opened = self._open()
+        await opened.writer.until(lambda: opened.writer.is_idle)
         self._end("failed", None, failure, INTERNAL_ERROR)
-        await writer.ended(self._close_seconds)
+        await opened.writer.ended(opened.close_seconds)
         raise failure
 
     async def on_end(self, end: StreamEnd) -> None:
         """Send what waits and the last message, and close: within `close_timeout_seconds`."""
         has_failed = end.outcome in ("failed", "indeterminate")
         self._end(end.outcome, end.cause, end.error, INTERNAL_ERROR if has_failed else NORMAL)
-        await self._writer.ended(self._close_seconds)
+        opened = self._open()
+        await opened.writer.ended(opened.close_seconds)
         self._subscription = None
-        if self._writer.client.fault is not None:
-            raise self._writer.client.fault
+        if opened.writer.client.fault is not None:
+            raise opened.writer.client.fault
 
     def _end(self, outcome: str, cause: CancelCause | None, error: Exception | None, code: int) -> None:
         told = None if error is None else error_json_object(error)
-        self._writer.end({"outcome": outcome, "cause": cause, "error": told}, code)
+        self._open().writer.end({"outcome": outcome, "cause": cause, "error": told}, code)
 
     # What the route tells --------------------------------------------------------------------------------------------
 
@@ -188,8 +205,9 @@ class WebSocketSink:
         """
         if not isinstance(n, int) or isinstance(n, bool) or n < 1:
             raise ValueError("a client asks for a whole number of events, at least 1")
-        self._outbox.request(n)
-        self._writer.wake()
+        opened = self._open()
+        opened.outbox.request(n)
+        opened.writer.wake()
 
     def post(self, message: Mapping[str, Any]) -> None:
         """Send a message of the application as soon as the socket takes one: it needs no credit and no room.
@@ -203,13 +221,14 @@ class WebSocketSink:
         """
         if message.get("type") in ("event", "end"):
             raise ValueError("a message of the application is no event and no end")
-        if not self._writer.is_over:
-            self._outbox.post(message)
-            self._writer.wake()
+        opened = self._open()
+        if not opened.writer.is_over:
+            opened.outbox.post(message)
+            opened.writer.wake()
 
     def left(self) -> None:
         """The client is gone: the stream is ended."""
-        self._writer.client.leave()
+        self._open().writer.client.leave()
 
     # What the client does --------------------------------------------------------------------------------------------
 
@@ -218,7 +237,7 @@ class WebSocketSink:
         if said is None:
             said = message.get("bytes")
         try:
-            if self._has_credit and isinstance(said, str) and (n := _request(said)) is not None:
+            if self._credit and isinstance(said, str) and (n := _request(said)) is not None:
                 self._grant(*n)
             elif self._on_message is not None and said is not None:
                 self._on_message(said)
@@ -229,13 +248,14 @@ class WebSocketSink:
         try:
             self.request(n)
         except ValueError as error:
-            self._outbox.discard()
+            self._open().outbox.discard()
             self._end("failed", None, RequestError(str(error)), POLICY_VIOLATION)
             self._dispose("operator")
 
     def _on_gone(self) -> None:
-        self._outbox.discard()
-        if self._made is None or self._made.client.error is None or not self._made.has_waiting:
+        opened = self._open()
+        opened.outbox.discard()
+        if opened.writer.client.error is None or not opened.writer.has_waiting:
             self._dispose("client_disconnect")  # else `on_event` raises why
 
     def _dispose(self, cause: CancelCause) -> None:
