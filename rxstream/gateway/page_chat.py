@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Mapping
 from typing import Any, Final
 
 import reactivex.operators as rx
 from pydantic import ValidationError
 from reactivex import Observable
+from starlette.websockets import WebSocket
 
 from rxstream import operators as ops
 from rxstream.cancellation import Cancellation
@@ -18,15 +18,16 @@ from rxstream.consume.subscribe import subscribe
 from rxstream.errors import StreamError
 from rxstream.events import Event
 from rxstream.gateway.asked import asked_model
+from rxstream.gateway.config import Config
 from rxstream.gateway.exchange import Exchange
 from rxstream.gateway.gateway import Gateway
 from rxstream.gateway.page_events import for_page
-from rxstream.gateway.page_sink import PageSink
 from rxstream.gateway.page_telemetry import PageTelemetry
 from rxstream.gateway.refusals import wrong_body
 from rxstream.gateway.upstream_line import UpstreamLine
 from rxstream.requests import Message, ModelRequest
-from rxstream.response.error_json import error_json_object
+from rxstream.response.report import StreamReport
+from rxstream.sinks.websocket import WebSocketSink
 
 __all__ = ("QUEUE", "PageChat")
 
@@ -38,6 +39,8 @@ QUEUE: Final = {"max_events": MAX_EVENTS, "max_bytes": MAX_BYTES, "low_water": i
 
 TELEMETRY_SECONDS: Final = 0.1
 
+NO_LINE: Final = "There is no connection to cut: the provider has sent all of it, or none of it yet."
+
 ROLES: Final = ("user", "assistant", "system")
 
 
@@ -46,25 +49,17 @@ class PageChat:
 
     Args:
         gateway: what it runs in.
+        websocket: of the page; it is read elsewhere, and stays open.
         exchange: counts and logs it.
-        sink: where its events go.
-        send: sends a message that needs no credit.
     """
 
-    def __init__(
-        self,
-        gateway: Gateway,
-        exchange: Exchange,
-        sink: PageSink,
-        send: Callable[[dict[str, Any]], Awaitable[None]],
-    ) -> None:
+    def __init__(self, gateway: Gateway, websocket: WebSocket, exchange: Exchange) -> None:
         self._gateway = gateway
         self._exchange = exchange
-        self._sink = sink
-        self._send = send
         self._stop = Cancellation()
         self._line = UpstreamLine()
         self._telemetry = PageTelemetry(exchange.meter, exchange.stats, self._line)
+        self._sink = _PageSink(websocket, self._telemetry, gateway.config)
 
     def request(self, n: int) -> None:
         """The page takes so many events more."""
@@ -74,25 +69,30 @@ class PageChat:
         """The user has had enough."""
         self._stop.cancel("user_stop")
 
-    def cut(self) -> bool:
-        """Cut the connection to the provider. Returns whether there was one to cut."""
-        return self._line.cut()
+    def cut(self) -> None:
+        """Cut the connection to the provider; where there is none, say so."""
+        if not self._line.cut():
+            self._sink.post({"type": "notice", "message": NO_LINE})
+
+    def left(self) -> None:
+        """The page is gone."""
+        self._sink.left()
 
     async def run(self, body: Mapping[str, Any]) -> None:
         """Ask, deliver, and say how it ended. Never raises for what the provider does."""
-        error: StreamError | None = None
+        refusal: StreamError | None = None
         try:
             with self._gateway.slots.take():
                 await self._answer(self._ask(body))
-        except StreamError as problem:
-            error = problem
+        except StreamError as error:
+            refusal = error
         finally:
             self._stop.close()
-            if error is not None:
-                self._exchange.failed(error)
+            if refusal is not None:
+                self._exchange.failed(refusal)
             self._exchange.close()
-        if error is not None:
-            await self._send({"type": "end", "outcome": "failed", "error": error_json_object(error)})
+        if refusal is not None:
+            await self._sink.on_end(StreamEnd("failed", refusal, StreamReport()))
 
     def _ask(self, body: Mapping[str, Any]) -> Observable[Event]:
         target = self._exchange.find(asked_model(body, self._gateway.catalogue.default))
@@ -112,35 +112,41 @@ class PageChat:
         )
 
     async def _answer(self, events: Observable[Event]) -> None:
-        config = self._gateway.config
-        subscription = subscribe(events, self._sink, limits=config.limits, diagnostics=self._gateway.diagnostics)
-        telling = asyncio.create_task(self._tell())
+        limits, diagnostics = self._gateway.config.limits, self._gateway.diagnostics
+        subscription = subscribe(events, self._sink, limits=limits, diagnostics=diagnostics)
+        telling = asyncio.create_task(self._tell(), name="rxstream: tell the page of its pipeline")
         try:
             end = await subscription.end()
         finally:
             telling.cancel()
             subscription.dispose()
             await subscription.closed()
-            await asyncio.gather(telling, return_exceptions=True)
         self._exchange.ended(end.outcome, end.error, end.cause)
-        await self._send(self._telemetry.frame())
-        await self._send(self._end(end))
 
     async def _tell(self) -> None:
-        """A frame of telemetry every so often; one that the page has not taken holds back the next."""
+        """A frame of telemetry every so often; one that the page has not taken yet is replaced."""
         while True:
-            await self._send(self._telemetry.frame())
+            self._sink.post(self._telemetry.frame())
             await asyncio.sleep(TELEMETRY_SECONDS)
 
-    def _end(self, end: StreamEnd) -> dict[str, Any]:
-        return {
-            "type": "end",
-            "outcome": end.outcome,
-            "cause": end.cause,
-            "error": None if end.error is None else error_json_object(end.error),
-            "finish_reason": self._telemetry.finish_reason,
-            "report": asdict(end.report),
-        }
+
+class _PageSink(WebSocketSink):
+    """The socket as a sink whose last word before the end is how the pipeline stood."""
+
+    def __init__(self, websocket: WebSocket, telemetry: PageTelemetry, config: Config) -> None:
+        super().__init__(
+            websocket,
+            credit=True,
+            write_timeout_seconds=config.server.write_timeout,
+            listens=False,
+            closes=False,
+            limits=config.limits,
+        )
+        self._telemetry = telemetry
+
+    async def on_end(self, end: StreamEnd) -> None:
+        self.post(self._telemetry.frame())
+        await super().on_end(end)
 
 
 def _messages(said: Any) -> list[Message]:

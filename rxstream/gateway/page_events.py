@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any, Final, cast
 
 from rxstream.events import (
-    EVENT_ADAPTER,
     Annotation,
     Event,
     Finish,
@@ -26,7 +25,7 @@ from rxstream.events import (
     UsageUpdate,
 )
 
-__all__ = ("event_frame", "for_page")
+__all__ = ("for_page",)
 
 SHOWN: Final = ("title", "uri", "url")
 """What the page shows of a source."""
@@ -39,11 +38,6 @@ def for_page(event: Event) -> Event:
     """The event, or one like it without what the page does not show."""
     trim = _TRIMS.get(type(event))
     return event if trim is None else trim(event)
-
-
-def event_frame(event: Event) -> str:
-    """The message that carries it."""
-    return '{"type":"event","event":' + EVENT_ADAPTER.dump_json(event, exclude_none=True).decode() + "}"
 
 
 def _without(**fields: Any) -> Callable[[Any], Event]:

@@ -26,7 +26,6 @@ from rxstream.gateway.exchange import Exchange
 from rxstream.gateway.gateway import Gateway
 from rxstream.gateway.headers import REQUEST_ID
 from rxstream.gateway.page_chat import QUEUE, PageChat
-from rxstream.gateway.page_sink import PageSink
 from rxstream.providers.payloads import check_depth
 
 __all__ = ("page_socket_route",)
@@ -77,7 +76,8 @@ class PageSocket:
     async def run(self) -> None:
         """Until the page leaves; what runs for it then ends, and its provider is left."""
         try:
-            await self._send({"type": "ready", "models": self._gateway.catalogue.names(), "queue": QUEUE})
+            ready = {"type": "ready", "models": self._gateway.catalogue.names(), "queue": QUEUE}
+            await self._websocket.send_json(ready)
             while (heard := await self._websocket.receive())["type"] == "websocket.receive":
                 if not await self._hear(heard.get("text")):
                     await self._websocket.close(NOT_UNDERSTOOD, "a message that this gateway does not know")
@@ -100,7 +100,8 @@ class PageSocket:
                 if self._chat is not None:
                     self._chat.stop()
             case {"type": "cut"}:
-                await self._cut()
+                if self._chat is not None and self._is_running:
+                    self._chat.cut()
             case _:
                 return False
         return True
@@ -122,8 +123,7 @@ class PageSocket:
 
     def _begin(self, message: Mapping[str, Any]) -> None:
         exchange = Exchange(self._gateway, PATH, self._websocket.scope[REQUEST_ID])
-        sink = PageSink(self._websocket)
-        self._chat = PageChat(self._gateway, exchange, sink, self._send)
+        self._chat = PageChat(self._gateway, self._websocket, exchange)
         self._running = asyncio.create_task(self._answer(self._chat, message), name="rxstream: an answer for the page")
 
     async def _answer(self, chat: PageChat, message: Mapping[str, Any]) -> None:
@@ -135,18 +135,11 @@ class PageSocket:
             self._gateway.log.error("unexpected error", exception=type(error).__name__, route=PATH)
             await self._websocket.close(INTERNAL, "an unexpected error")
 
-    async def _cut(self) -> None:
-        if self._chat is None or not self._is_running or self._chat.cut():
-            return
-        await self._send(
-            {"type": "notice", "message": "There is no connection to cut: the provider has sent all of it."}
-        )
-
-    async def _send(self, message: dict[str, Any]) -> None:
-        await self._websocket.send_json(message)
-
     async def _leave(self) -> None:
-        if self._running is None:
+        if self._running is None or self._chat is None or self._running.done():
             return
-        self._running.cancel()
-        await asyncio.wait([self._running])
+        self._chat.left()
+        done, _ = await asyncio.wait([self._running], timeout=self._gateway.config.limits.max_cleanup_seconds)
+        if not done:
+            self._running.cancel()
+            await asyncio.wait([self._running])

@@ -7,7 +7,6 @@ from typing import Any, Final, Literal, TypeAlias
 
 from rxstream.events import (
     Event,
-    Finish,
     ReasoningDelta,
     ReasoningSignature,
     RefusalDelta,
@@ -60,7 +59,6 @@ class PageTelemetry:
         self._text_pieces = 0
         self._batches = 0
         self._last_ms: int | None = None
-        self.finish_reason: str | None = None
 
     def note_piece(self, event: Event) -> None:
         """An event as the provider sent it."""
@@ -69,8 +67,6 @@ class PageTelemetry:
         self._last_ms = self._ms()
         if kind in "tr":
             self._text_pieces += 1
-        elif isinstance(event, Finish):
-            self.finish_reason = event.finish_reason
         self._marks.append((self._last_ms, kind))
 
     def note_batch(self, event: Event) -> None:
