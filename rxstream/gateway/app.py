@@ -32,6 +32,12 @@ __all__ = ("create_app",)
 EXPOSED: Final = ("x-request-id", "request-id", "x-upstream-request-id", "retry-after", "retry-after-ms")
 
 
+NOTHING_HERE: Final = (
+    "there is nothing at this path: the base URL of OpenAI's clients ends with /v1, that of Anthropic's does not; "
+    "GET /openapi.json lists what is served"
+)
+
+
 def create_app(config: Config, *, client: Any = None) -> Starlette:
     """Make the gateway.
 
@@ -71,6 +77,7 @@ def create_app(config: Config, *, client: Any = None) -> Starlette:
         lifespan=lifespan,
     )
     app.state.gateway = gateway
+    app.router.redirect_slashes = False  # a POST is not sent twice, and a redirect would repeat what `Host` says
     return app
 
 
@@ -109,7 +116,7 @@ def _cross_origin(server: ServerConfig) -> list[Middleware]:
 async def _not_here(request: Request, error: Exception) -> Response:
     """A path or a method that is not served, in the client's own words."""
     assert isinstance(error, HTTPException)
-    sentence = f"{request.method} is not served here" if error.status_code == 405 else "there is nothing at this path"
+    sentence = f"{request.method} is not served here" if error.status_code == 405 else NOTHING_HERE
     refusal = Refusal(
         sentence, status=error.status_code, category="not_found" if error.status_code == 404 else "invalid_request"
     )

@@ -36,12 +36,11 @@ class Exchange:
         gateway: what it runs in.
         route: the path that was asked, one of ours.
         request_id: the id that client and log share.
-        trace: the headers `traceparent` and `tracestate` of the client, as they came.
     """
 
-    def __init__(self, gateway: Gateway, route: str, request_id: str, trace: Mapping[str, str] | None = None) -> None:
+    def __init__(self, gateway: Gateway, route: str, request_id: str) -> None:
         self._gateway = gateway
-        self._trace = dict(trace or {})
+        self._headers: dict[str, str] = {}
         self.route = route
         self.request_id = request_id
         self.meter = Meter()
@@ -61,6 +60,10 @@ class Exchange:
         """
         self.target = self._gateway.catalogue.find(name)
         return self.target
+
+    def forward(self, headers: Mapping[str, str]) -> None:
+        """Have these headers of the client sent to the provider."""
+        self._headers.update(headers)
 
     def ask(
         self,
@@ -92,7 +95,12 @@ class Exchange:
         return events.pipe(*self._stages(self.target), *tail)
 
     def _endpoint(self, target: Target) -> Endpoint:
-        return target.endpoint.with_headers(self._trace) if self._trace else target.endpoint
+        endpoint = target.endpoint.with_headers(self._headers) if self._headers else target.endpoint
+        if not self._gateway.config.telemetry.otel:
+            return endpoint
+        from rxstream.gateway.tracing import TracedClient
+
+        return endpoint.with_client(TracedClient)
 
     def _stages(self, target: Target) -> list[Any]:
         server, telemetry = self._gateway.config.server, self._gateway.config.telemetry
@@ -116,6 +124,11 @@ class Exchange:
     def ended(self, outcome: Outcome, error: BaseException | None = None, cause: str | None = None) -> None:
         """How the answer ended. Without this it is a client that left."""
         self._outcome, self._error, self._cause = outcome, error, cause
+
+    def cut(self) -> None:
+        """The server cut it, unless it had ended before."""
+        if self._outcome == "cancelled":
+            self._cause = "operator"
 
     def failed(self, error: BaseException) -> None:
         """It ended with an error, before there was an answer or in its middle."""

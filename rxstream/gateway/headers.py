@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Mapping
 from typing import Final
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ("EXCHANGE", "REQUEST_ID", "RequestIds", "trace_headers")
+__all__ = ("EXCHANGE", "REQUEST_ID", "RequestIds", "forwarded_headers", "trace_headers")
 
 REQUEST_ID: Final = "rxstream.request_id"
 """Where in an ASGI scope the request's id is."""
@@ -22,6 +23,15 @@ ID: Final = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
 
 TRACEPARENT: Final = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-[\x21-\x7e]{0,256})?")
 """W3C Trace Context 3.2; a version later than 00 may have more at its end."""
+
+FORWARDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "anthropic": ("anthropic-version", "anthropic-beta"),
+    "openai-chat": ("openai-beta",),
+    "openai-responses": ("openai-beta",),
+}
+
+VERSIONS: Final = re.compile(rb"[A-Za-z0-9 ._,;:=-]{1,1024}")
+"""Names of versions, separated by commas."""
 
 MAX_TRACESTATE: Final = 2048
 
@@ -66,6 +76,22 @@ def trace_headers(scope: Scope) -> dict[str, str]:
     if state and len(state) <= MAX_TRACESTATE and state.isascii() and state.decode("ascii").isprintable():
         known["tracestate"] = state.decode("ascii")
     return known
+
+
+def forwarded_headers(scope: Scope, format: str) -> dict[str, str]:
+    """What of a client's headers belongs to its body: the version and the betas in whose words it is written.
+
+    Args:
+        scope: the request's.
+        format: the API that client and provider both speak.
+    """
+    headers = dict(scope["headers"])
+    found: dict[str, str] = {}
+    for name in FORWARDED.get(format, ()):
+        value: bytes = headers.get(name.encode(), b"")
+        if VERSIONS.fullmatch(value):
+            found[name] = value.decode("ascii")
+    return found
 
 
 def _request_id(scope: Scope) -> str:

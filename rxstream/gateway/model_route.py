@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
+from contextlib import AbstractContextManager, nullcontext
 
 from reactivex import Observable
 from starlette.responses import Response
@@ -16,7 +18,7 @@ from rxstream.gateway.asked import Asked, asked_model, read_asked
 from rxstream.gateway.errors import error_response
 from rxstream.gateway.exchange import Exchange
 from rxstream.gateway.gateway import Gateway
-from rxstream.gateway.headers import EXCHANGE, REQUEST_ID, trace_headers
+from rxstream.gateway.headers import EXCHANGE, REQUEST_ID, forwarded_headers, trace_headers
 from rxstream.gateway.refusals import draining
 from rxstream.gateway.request_body import ClientGone, read_body
 from rxstream.gateway.until_gone import until_gone
@@ -44,23 +46,42 @@ class ModelRoute:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        exchange = Exchange(self._gateway, self.path, scope[REQUEST_ID], trace_headers(scope))
-        scope[EXCHANGE] = exchange
-        error: StreamError | None = None
+        exchange = scope[EXCHANGE] = Exchange(self._gateway, self.path, scope[REQUEST_ID])
         try:
-            with self._gateway.slots.take():
+            with self._trace(exchange, scope):
                 await self._serve(exchange, scope, receive, send)
-        except ClientGone:
-            pass  # the exchange takes it for that unless it is told otherwise
-        except StreamError as problem:
-            error = problem
+        except Exception as error:
+            exchange.failed(error)
+            raise
+        except asyncio.CancelledError:
+            exchange.cut()
+            raise
         finally:
-            if error is None:
-                exchange.close()
-        if error is not None:
-            await self._refuse(exchange, error, scope, receive, send)
+            exchange.close()
+
+    def _trace(self, exchange: Exchange, scope: Scope) -> AbstractContextManager[None]:
+        """The client's trace: the parent of a span of ours, or, where there are none, the provider's to know."""
+        if self._gateway.config.telemetry.otel:
+            from rxstream.gateway.tracing import within_trace
+
+            return within_trace(scope)
+        exchange.forward(trace_headers(scope))
+        return nullcontext()
 
     async def _serve(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal: StreamError | None = None
+        try:
+            with self._gateway.slots.take():
+                await self._answer(exchange, scope, receive, send)
+        except ClientGone:
+            pass  # the exchange takes it for that unless it is told otherwise
+        except StreamError as error:
+            refusal = error
+        if refusal is not None:
+            exchange.failed(refusal)
+            await error_response(refusal, self.format)(scope, receive, send)
+
+    async def _answer(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
         asked = await self._read(exchange, scope, receive)
         events = exchange.ask(asked.request)
         if asked.stream:
@@ -81,6 +102,8 @@ class ModelRoute:
         )
         default = None if self._needs_model else self._gateway.catalogue.default
         target = exchange.find(asked_model(body, default))
+        if target.wire == self.format:
+            exchange.forward(forwarded_headers(scope, self.format))
         return read_asked(self.format, body, target)
 
     def _streamed(self, exchange: Exchange, events: Observable[Event], asked: Asked) -> Response:
@@ -107,13 +130,6 @@ class ModelRoute:
             return error_response(_error_of(answer), self.format)
         body = encode_body(self.format, answer, **asked.body_options)
         return Response(body, media_type="application/json")
-
-    async def _refuse(self, exchange: Exchange, error: StreamError, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange.failed(error)
-        try:
-            await error_response(error, self.format)(scope, receive, send)
-        finally:
-            exchange.close()
 
 
 def finite(seconds: float) -> float | None:

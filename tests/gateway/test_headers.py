@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 
 import pytest
 
@@ -81,3 +82,49 @@ def test_a_models_own_headers_are_sent() -> None:
             assert provider.requests[0].headers["x-title"] == "mine"
 
     run(main())
+
+
+def test_versions_and_betas_go_to_the_provider_whose_api_the_client_speaks() -> None:
+    async def main() -> None:
+        sent = {"anthropic-version": "2023-06-01", "anthropic-beta": "a-2025-01-01,b", "openai-beta": "x=v1"}
+        async with asking(answer("hi", wire="anthropic"), wire="anthropic") as (client, provider):
+            await client.post(MESSAGES, json=ASK[MESSAGES], headers=sent)
+            await client.post(CHAT, json=ASK[CHAT], headers={**sent, "anthropic-beta": "other"})
+            await client.post(MESSAGES, json=ASK[MESSAGES], headers={"anthropic-beta": "x" * 2000})
+            first, second, third = (record.headers for record in provider.requests)
+            assert first["anthropic-beta"] == "a-2025-01-01,b"
+            assert "openai-beta" not in first
+            assert {"anthropic-beta", "openai-beta"}.isdisjoint(second)
+            assert "anthropic-beta" not in third
+            assert third["anthropic-version"] == second["anthropic-version"]
+
+    run(main())
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_with_opentelemetry_the_answers_span_stands_between_client_and_provider(stream: bool) -> None:
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    spans = InMemorySpanExporter()
+    own = TracerProvider()
+    own.add_span_processor(SimpleSpanProcessor(spans))
+
+    async def main() -> dict[str, str]:
+        async with asking(answer("hi"), telemetry={"otel": True}) as (client, provider):
+            body = {**ASK[CHAT], "stream": stream}
+            await client.post(CHAT, json=body, headers={"traceparent": PARENT, "tracestate": "a=b"})
+            assert trace.get_current_span() is trace.INVALID_SPAN
+            return provider.requests[0].headers
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(import_module("rxstream.otel.observe"), "default_tracer", lambda: own.get_tracer("rxstream"))
+        headers = run(main())
+    (span,) = spans.get_finished_spans()
+    assert span.context is not None
+    assert span.parent is not None
+    assert f"{span.parent.span_id:016x}" == PARENT.split("-")[2]
+    assert headers["traceparent"] == f"00-{PARENT.split('-')[1]}-{span.context.span_id:016x}-01"
+    assert headers["tracestate"] == "a=b"

@@ -180,16 +180,14 @@ def test_a_websocket_of_another_page_is_refused() -> None:
 
 def test_a_websocket_says_its_token_as_a_subprotocol() -> None:
     app = create_app(config_for("http://127.0.0.1:9", server=TOKENS))
-    page = TestClient(app, base_url="http://gateway.example")
+    page = TestClient(app)
     for protocols in ([], ["rxstream.token.zz"], ["rxstream.token." + b"wrong".hex()]):
         with pytest.raises(WebSocketDisconnect) as caught:
             with page.websocket_connect("/page/socket", subprotocols=protocols):
                 pass
         assert caught.value.code == 1008
     good = ["rxstream.token." + TOKEN.encode().hex()]
-    with page.websocket_connect(
-        "/page/socket", subprotocols=good, headers={"origin": "http://gateway.example"}
-    ) as open_:
+    with page.websocket_connect("/page/socket", subprotocols=good, headers={"origin": "http://testserver"}) as open_:
         assert open_.receive_json()["type"] == "ready"
     with pytest.raises(WebSocketDisconnect):
         with page.websocket_connect("/page/socket", subprotocols=good, headers={"origin": "http://evil.example"}):
