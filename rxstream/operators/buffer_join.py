@@ -8,8 +8,33 @@ from typing import Any
 
 from rxstream.operators.buffer_loss import Loss
 from rxstream.operators.overflow import can_join
+from rxstream.response.pieces import FOLD_PIECES, Pieces
 
-__all__ = ("joined_text",)
+__all__ = ("Tail", "joined_text")
+
+
+class Tail:
+    """What was joined to the newest event that waits. It is put together when that leaves or another comes behind it.
+
+    To join each piece as it comes would copy all that waits each time.
+    """
+
+    __slots__ = ("_pieces",)
+
+    def __init__(self) -> None:
+        self._pieces = Pieces()  # bounded: by the buffer's max_bytes
+
+    def add(self, text: str) -> None:
+        """Join `text` behind all that was joined before."""
+        items = self._pieces.items
+        if text:
+            items.append(text)
+            if not len(items) % FOLD_PIECES:
+                self._pieces.take_uncounted()  # and fold them
+
+    def joined_to(self, event: Any) -> Any:
+        """The event with all of it."""
+        return replace(event, text=event.text + self._pieces.text)
 
 
 def joined_text(events: Iterable[Any], loss: Loss) -> list[Any]:

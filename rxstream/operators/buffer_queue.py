@@ -6,16 +6,14 @@ It knows nothing of demand: `put` says what became of an event by the queue's ow
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator
-from typing import Any, Final, Generic, TypeVar, cast
+from collections.abc import Iterator
+from typing import Any, Final, TypeVar
 
 from rxstream.errors import BufferOverflow, PolicyError
 from rxstream.events import DROPPABLE_EVENTS, Cancelled, TextDelta
 from rxstream.operators import overflow
-from rxstream.operators.buffer_join import joined_text
-from rxstream.operators.buffer_loss import Loss
 from rxstream.operators.buffer_stats import Pauses
+from rxstream.operators.buffer_waiting import Waiting
 from rxstream.operators.event_size import ENVELOPE_BYTES, event_bytes, split_event, utf8_bytes
 
 __all__ = ("MIN_BYTES", "BufferQueue")
@@ -25,10 +23,12 @@ T = TypeVar("T")
 MIN_BYTES: Final = ENVELOPE_BYTES + 4
 """The smallest byte bound: an envelope and one character of any kind."""
 
+CANNOT_PAUSE: Final = "upstream went on while the buffer was full: it cannot pause"
+
 _NOTHING: Final[Any] = object()
 
 
-class BufferQueue(Generic[T]):
+class BufferQueue(Waiting[T]):
     """Events that wait, within two exact bounds.
 
     Args:
@@ -38,89 +38,15 @@ class BufferQueue(Generic[T]):
         policy: asked about an event that does not fit.
     """
 
-    __slots__ = (
-        "_held",
-        "_loss",
-        "_low_bytes",
-        "_low_events",
-        "_max_bytes",
-        "_max_events",
-        "_pauses_when_full",
-        "_policy",
-        "_sizes",
-        "bytes",
-        "cancelled",
-        "discarded",
-        "dropped",
-        "events",
-        "failure",
-        "held_bytes",
-        "pauses",
-        "peak_bytes",
-        "peak_events",
-    )
+    __slots__ = ("_policy", "_reads_text", "failure", "pauses")
 
     def __init__(self, max_events: int, max_bytes: int, low_water: float, policy: overflow.OverflowPolicy) -> None:
-        self.events: deque[T] = deque()  # bounded: by max_events, before each append
-        self._sizes: deque[int] = deque()  # bounded: one entry an event
-        self.bytes = 0
-        self.held_bytes = 0
-        self.peak_events = self.peak_bytes = self.dropped = self.discarded = 0
+        super().__init__(max_events, max_bytes, low_water, pauses_when_full=overflow.pauses_when_full(policy))
         self.pauses = Pauses()
         self.failure: Exception | None = None
         """The error that ends the stream after what waits."""
-        self.cancelled: Cancelled | None = None
-        """What overtook everything: nothing else waits then."""
-        self._max_events = max_events
-        self._max_bytes = max_bytes
-        self._low_events = int(low_water * max_events)
-        self._low_bytes = int(low_water * max_bytes)
         self._policy = policy
-        self._pauses_when_full = overflow.pauses_when_full(policy)
-        self._held: tuple[T, int, Iterator[T]] | None = None  # the slot: an event, its size, the pieces behind it
-        self._loss = Loss()
-
-    # What waits ------------------------------------------------------------------------------------------------------
-
-    @property
-    def has_item(self) -> bool:
-        """Whether `take` has something to give."""
-        return bool(self.events) or self._loss.waiting is not None
-
-    @property
-    def is_blocked(self) -> bool:
-        """Whether upstream must be paused: the slot is taken, or the queue is full under a policy that pauses."""
-        return self._held is not None or (
-            self._pauses_when_full and (len(self.events) >= self._max_events or self.bytes >= self._max_bytes)
-        )
-
-    @property
-    def is_low(self) -> bool:
-        """Whether a paused upstream may go on."""
-        return self._held is None and len(self.events) <= self._low_events and self.bytes <= self._low_bytes
-
-    def take(self) -> T:
-        """The next event, in order. There must be one (`has_item`)."""
-        loss = self._loss
-        if loss.waiting is not None:
-            if loss.place == 0:
-                return cast(T, loss.take())
-            loss.place -= 1
-        event = self.events.popleft()
-        self.bytes -= self._sizes.popleft()
-        if self._held is not None:
-            self._move_held()
-        return event
-
-    def clear(self) -> None:
-        """Discard all that waits, counted."""
-        held = 0 if self._held is None else 1 + sum(1 for _ in self._held[2])
-        self.discarded += len(self.events) + held
-        self.events.clear()
-        self._sizes.clear()
-        self.bytes = self.held_bytes = 0
-        self._held = None
-        self._loss.forget()
+        self._reads_text = overflow.reads_text(policy)
 
     # What comes ------------------------------------------------------------------------------------------------------
 
@@ -138,7 +64,7 @@ class BufferQueue(Generic[T]):
         events = self.events
         count, total = len(events) + 1, self.bytes + size
         max_events, max_bytes = self._max_events, self._max_bytes
-        if count > max_events or total > max_bytes or self._held is not None:
+        if count > max_events or total > max_bytes or self._held is not None or self._tail is not None:
             self._put_slowly(event, size)
             return True
         events.append(event)
@@ -161,6 +87,8 @@ class BufferQueue(Generic[T]):
         append, append_size = self.events.append, self._sizes.append
         count, total = len(self.events), self.bytes
         max_events, max_bytes = self._max_events, self._max_bytes
+        if self._tail is not None and count < max_events:
+            self._settle_tail()
         is_full, odd = False, _NOTHING
         try:
             for event in events:
@@ -232,33 +160,11 @@ class BufferQueue(Generic[T]):
                 self._move_held()  # the decision made room, and the slot's event came first
         self._append(event, size)
 
-    def _fits(self, size: int) -> bool:
-        return len(self.events) < self._max_events and self.bytes + size <= self._max_bytes
-
-    def _append(self, event: T, size: int) -> None:
-        self.events.append(event)
-        self._sizes.append(size)
-        self.bytes += size
-        self.peak_events = max(self.peak_events, len(self.events))
-        self.peak_bytes = max(self.peak_bytes, self.bytes)
-
-    def _move_held(self) -> None:
-        """Room appeared: what the slot holds, and the pieces behind it, go on in order while they fit."""
-        assert self._held is not None
-        event, size, rest = self._held
-        while self._fits(size):
-            self._append(event, size)
-            self.held_bytes -= size - ENVELOPE_BYTES  # what is left of it has an envelope too
-            following = next(rest, None)
-            if following is None:
-                self._held, self.held_bytes = None, 0
-                return
-            event, size = following, event_bytes(following)
-        self._held = event, size, rest
-
     # What the policy decides -----------------------------------------------------------------------------------------
 
     def _ask(self, event: Any) -> Any:
+        if self._reads_text:
+            self._settle_tail()
         state = overflow.BufferState(
             len(self.events),
             self.bytes,
@@ -282,7 +188,7 @@ class BufferQueue(Generic[T]):
             case overflow.DropNearest(end):
                 return self._drop_nearest(end, event)
             case overflow.Coalesce():
-                return self._coalesce()
+                return self._grow_newest(event, size) or self._coalesce()
             case overflow.Replace(events):
                 self._replace(event, tuple(events))
             case overflow.Cancel(cause):
@@ -297,7 +203,7 @@ class BufferQueue(Generic[T]):
     def _hold(self, event: T, size: int, rest: Iterator[T], *, left: int, is_first: bool) -> None:
         was_paused = self._pauses_when_full and is_first and len(self.events) >= self._max_events
         if self._held is not None or was_paused:
-            self._overflow("upstream went on while the buffer was full: it cannot pause")
+            self._overflow(CANNOT_PAUSE)
             return
         self._held, self.held_bytes = (event, size, rest), left
 
@@ -334,25 +240,13 @@ class BufferQueue(Generic[T]):
             self._overflow("nothing that waits may be dropped")
         return True
 
-    def _drop_at(self, index: int) -> None:
-        del self.events[index]
-        self.bytes -= self._sizes[index]
-        del self._sizes[index]
-        self.dropped += 1
-        self._loss.dropped_at(index)
-
     def _coalesce(self) -> bool:
         """Join what can be joined. Asked again afterwards: a policy that goes on asking for it pauses instead."""
-        merged = joined_text(self.events, self._loss)
-        if len(merged) == len(self.events):
-            self._overflow("the overflow policy asked to coalesce, and nothing can be joined")
-            return True
-        self.events.clear()
-        self.events.extend(merged)
-        self._sizes.clear()
-        self._sizes.extend(map(event_bytes, merged))
-        self.bytes = sum(self._sizes)
-        return False
+        if self._join_waiting():
+            return False
+        nothing = "the overflow policy asked to coalesce, and nothing can be joined"
+        self._overflow(nothing if self._held is None else CANNOT_PAUSE)
+        return True
 
     def _replace(self, event: T, events: tuple[Any, ...]) -> None:
         if not events:
@@ -367,22 +261,6 @@ class BufferQueue(Generic[T]):
                 self._overflow("what the overflow policy put in place does not fit", "max_bytes")
                 return
             self._append(substitute, size)
-
-    def cancel(self, event: Cancelled) -> None:
-        """Discard what waits: `event` overtakes it, and is all that is left to take."""
-        self.clear()
-        self.cancelled = event
-        self._append(cast(Any, event), ENVELOPE_BYTES)
-
-    def leave(self, events: Iterable[object]) -> None:
-        """After `cancel`: what is left to take, in place of the event that overtook all."""
-        self.events.clear()
-        self._sizes.clear()
-        self.bytes = 0
-        for event in events:
-            self.events.append(cast(T, event))  # bounded: results of tool calls, of which there are `max_tool_calls`
-            self._sizes.append(ENVELOPE_BYTES)
-            self.bytes += ENVELOPE_BYTES
 
     def _fail(self, error: Exception | None) -> None:
         if error is None:

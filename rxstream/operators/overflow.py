@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from rxstream.errors import StreamError
 from rxstream.events import DROPPABLE_EVENTS, CancelCause, Event, ReasoningDelta, RefusalDelta, TextDelta, check_cause
+from rxstream.operators.event_size import ENVELOPE_BYTES, event_bytes
 
 __all__ = (
     "BufferState",
@@ -95,7 +96,10 @@ class DropNearest:
 
 @dataclass(slots=True, frozen=True)
 class Coalesce:
-    """Join adjacent text that waits, of one kind, part and choice, then try again."""
+    """Join the event to the newest that waits, where both are text of one kind, part and choice.
+
+    Else join what waits among itself, then try again.
+    """
 
 
 @dataclass(slots=True, frozen=True)
@@ -131,6 +135,11 @@ def pauses_when_full(policy: OverflowPolicy) -> bool:
     return isinstance(policy, _Pausing)
 
 
+def reads_text(policy: OverflowPolicy) -> bool:
+    """Whether the policy may look at the text of what waits: of one that is not ours nobody knows."""
+    return bool(getattr(policy, "reads_text", True))
+
+
 def can_join(left: object, right: object) -> bool:
     """Whether two adjacent events are text of one kind, part and choice, with nothing beside the text to lose."""
     return (
@@ -148,6 +157,8 @@ class BuiltInPolicy:
     """A built-in policy. It may have no answer (None): then the next one is asked, or `without_answer` holds."""
 
     without_answer: Decision = Fail()
+    reads_text = True
+    """Whether it looks at the text of what waits, which is put together for it then."""
 
     def decide(self, state: BufferState, event: Event) -> Any:
         """Decide about `event`, or give None."""
@@ -159,6 +170,8 @@ class BuiltInPolicy:
 
 
 class _Pausing(BuiltInPolicy):
+    reads_text = False
+
     def decide(self, state: BufferState, event: Event) -> Decision:
         return Pause()
 
@@ -166,6 +179,7 @@ class _Pausing(BuiltInPolicy):
 @dataclass(frozen=True)
 class _Always(BuiltInPolicy):
     decision: Decision
+    reads_text = False
 
     def decide(self, state: BufferState, event: Event) -> Decision:
         return self.decision
@@ -174,6 +188,7 @@ class _Always(BuiltInPolicy):
 @dataclass(frozen=True)
 class _DropNearest(BuiltInPolicy):
     end: Literal["oldest", "newest"]
+    reads_text = False
 
     def decide(self, state: BufferState, event: Event) -> Decision | None:
         may_drop = isinstance(event, DROPPABLE_EVENTS) or any(isinstance(e, DROPPABLE_EVENTS) for e in state.queued)
@@ -182,8 +197,12 @@ class _DropNearest(BuiltInPolicy):
 
 class _Coalescing(BuiltInPolicy):
     without_answer: Decision = Pause()
+    reads_text = False
 
     def decide(self, state: BufferState, event: Event) -> Decision | None:
+        joined = state.bytes + event_bytes(event) - ENVELOPE_BYTES
+        if state.queued and can_join(state.queued[-1], event) and joined <= state.max_bytes:
+            return Coalesce()
         has_pair = any(can_join(left, right) for left, right in pairwise(state.queued))
         return Coalesce() if has_pair else None
 
@@ -192,6 +211,7 @@ class _Coalescing(BuiltInPolicy):
 class _Shed(BuiltInPolicy):
     predicate: Callable[[Event], bool]
     without_answer = Pause()
+    reads_text = False
 
     def decide(self, state: BufferState, event: Event) -> Decision | None:
         return DropNew() if isinstance(event, DROPPABLE_EVENTS) and self.predicate(event) else None
@@ -202,6 +222,7 @@ class _Then(BuiltInPolicy):
         self._first = first
         self._second = second
         self.without_answer = getattr(second, "without_answer", Fail())
+        self.reads_text = reads_text(first) or reads_text(second)
 
     def decide(self, state: BufferState, event: Event) -> Decision | None:
         decision: Decision | None = self._first.decide(state, event)
@@ -229,7 +250,7 @@ def drop_oldest() -> BuiltInPolicy:
 
 
 def coalesce() -> BuiltInPolicy:
-    """Join adjacent text that waits; where that makes no room, pause. Nothing is lost."""
+    """Join text to adjacent text that waits; where that makes no room, pause. Nothing is lost."""
     return _Coalescing()
 
 

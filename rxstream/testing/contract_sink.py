@@ -33,7 +33,7 @@ from rxstream.events import (
     UsageUpdate,
     Violation,
 )
-from rxstream.limits import DEFAULT_LIMITS
+from rxstream.limits import DEFAULT_LIMITS, Limits
 from rxstream.response.report import StreamReport
 from rxstream.response.response import Outcome
 from rxstream.sources.iterable import from_iterable
@@ -126,8 +126,10 @@ async def _whole_stream(make_sink: Callable[[], Sink]) -> None:
 
 
 async def _dispose_at_every_turn(make_sink: Callable[[], Sink]) -> None:
+    patient = Limits(max_cleanup_seconds=1e6)  # a sink that goes on is found here, not cut short
     for turn in range(len(EVERY_EVENT) * 2):
-        subscription = subscribe(from_iterable([*EVERY_EVENT, Cancelled("budget")]), make_sink())
+        events = from_iterable([*EVERY_EVENT, Cancelled("budget")])
+        subscription = subscribe(events, make_sink(), limits=patient)
         await settle(turn)
         subscription.dispose()
         try:

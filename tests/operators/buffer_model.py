@@ -109,6 +109,8 @@ class BufferModel:
     def overflow(self, event: Any, rest: list[Any], was_full: bool) -> list[Any]:
         """Decide about `event`. Returns the pieces that are still to come."""
         while self.slot or not self.fits(event):
+            if self.policy == "coalesce" and self.grows(event):
+                return rest
             if not self.decide(event):
                 if self.end is None and self.pauses(event):
                     return self.hold(event, rest, was_full)
@@ -152,6 +154,17 @@ class BufferModel:
             return rest
         self.slot = [event, *rest]
         return []
+
+    def grows(self, event: Any) -> bool:
+        """Whether `event` was joined to the newest that waits."""
+        if self.slot or not self.waiting or not can_join(self.waiting[-1], event):
+            return False
+        joined = replace(self.waiting[-1], text=self.waiting[-1].text + event.text)
+        if self.bytes - event_bytes(self.waiting[-1]) + event_bytes(joined) > self.max_bytes:
+            return False
+        self.waiting[-1] = joined
+        self.peak_bytes = max(self.peak_bytes, self.bytes)
+        return True
 
     def join(self) -> bool:
         joined: list[Any] = []

@@ -98,7 +98,7 @@ def test_decision_drop_nearest(fused: bool) -> None:
 @both_ways
 def test_decision_coalesce(fused: bool) -> None:
     outcome = pour(texts(4), 2, fused=fused, overflow=Always(overflow.Coalesce()))
-    assert [event.text for event in outcome.events] == ["012", "3"]
+    assert [event.text for event in outcome.events] == ["0", "123"]
     unjoinable = pour([ProviderEvent("a", 1)] * 3, 2, fused=fused, overflow=Always(overflow.Coalesce()))
     assert isinstance(unjoinable.error, BufferOverflow)
 
@@ -224,8 +224,8 @@ def test_text_is_not_joined_across_a_loss(fused: bool) -> None:
     policy = overflow.shed(is_reasoning).then(overflow.coalesce())
     events = [*texts(2), ReasoningDelta("r"), *texts(2, start=2)]
     outcome = pour(events, 2, fused=fused, overflow=policy)
-    # r is shed behind "1"; 0 and 1 are joined for 2; 3 cannot be joined to what stands before the loss, and pauses
-    assert outcome.events == [TextDelta("01", "p"), loss(1), TextDelta("2", "p"), TextDelta("3", "p")]
+    # r is shed behind "1"; 2 cannot be joined to that, so 0 and 1 are joined to make room; 3 is joined to 2
+    assert outcome.events == [TextDelta("01", "p"), loss(1), TextDelta("23", "p")]
     assert outcome.error is None
 
 
