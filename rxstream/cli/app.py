@@ -251,6 +251,27 @@ def providers(
         typer.echo(line)
 
 
+@app.command()
+def doctor(
+    url: Annotated[str, typer.Argument(help="The gateway's address, as clients have it: through the proxy before it.")],
+    token_env: Annotated[
+        str | None, typer.Option(help="The variable with a token, where the gateway asks for one.")
+    ] = None,
+    frames: Annotated[int, typer.Option(min=2, max=50, help="How many frames to ask for.")] = 10,
+    interval: Annotated[float, typer.Option(min=0.05, max=1, help="How many seconds they are apart.")] = 0.2,
+) -> None:
+    """Find a proxy that holds streams back, compresses them or cuts them off, and say what to change.
+
+    It asks the gateway for a small stream of its own, through whatever stands between, and looks at when each frame
+    arrives. No model is asked. Exit code: 0 good, 3 not, 2 wrong use.
+    """
+    try:
+        from rxstream.cli.doctor import DoctorOptions, run_doctor
+    except ModuleNotFoundError as error:
+        refuse(missing_extra("gateway", error))
+    raise typer.Exit(run_doctor(DoctorOptions(url, token_env, frames, interval), typer.echo))
+
+
 @config.command("schema")
 def show_config_schema(
     markdown: Annotated[bool, typer.Option("--markdown", help="Tables in Markdown, for people.")] = False,

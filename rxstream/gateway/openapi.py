@@ -14,6 +14,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from rxstream.gateway.self_test import MAX_FRAMES, MAX_INTERVAL_MS, SELF_TEST_PATH
+
 __all__ = ("openapi_document", "openapi_route")
 
 MODEL: Final = {"type": "string", "description": "one of `GET /v1/models`"}
@@ -122,6 +124,19 @@ def openapi_document() -> dict[str, Any]:
                 }
             },
             "/healthz": {"get": {"summary": "Whether it runs", "responses": {"200": _json("it does")}}},
+            SELF_TEST_PATH: {
+                "get": {
+                    "summary": "A few small frames, one each moment, for `rxstream doctor`",
+                    "parameters": [
+                        _number_parameter("n", MAX_FRAMES),
+                        _number_parameter("interval_ms", MAX_INTERVAL_MS),
+                    ],
+                    "responses": {
+                        "200": {"description": "the frames", "content": {"text/event-stream": {}}},
+                        **_refusals("400", "401", "403", "429"),
+                    },
+                }
+            },
             "/readyz": {
                 "get": {
                     "summary": "Whether it would take a request to a model",
@@ -194,6 +209,10 @@ def _list_of(items: dict[str, Any]) -> dict[str, Any]:
 
 def _path_parameter(name: str) -> dict[str, Any]:
     return {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+
+
+def _number_parameter(name: str, limit: int) -> dict[str, Any]:
+    return {"name": name, "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": limit}}
 
 
 def _json(description: str) -> dict[str, Any]:

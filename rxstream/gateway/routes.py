@@ -12,12 +12,13 @@ from rxstream.errors import RequestError
 from rxstream.gateway.errors import error_response, format_of
 from rxstream.gateway.gateway import Gateway
 from rxstream.gateway.metrics import METRICS_CONTENT_TYPE
+from rxstream.gateway.self_test import self_test_route
 
 __all__ = ("health_routes", "model_list_routes", "no_resume_route")
 
 
 def health_routes(gateway: Gateway) -> list[BaseRoute]:
-    """`/healthz`, `/readyz` and `/metrics`."""
+    """`/healthz`, `/readyz`, `/metrics`, and the stream for `rxstream doctor`."""
 
     async def healthz(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -36,7 +37,7 @@ def health_routes(gateway: Gateway) -> list[BaseRoute]:
     async def metrics(_: Request) -> Response:
         return Response(gateway.metrics.exposition(), media_type=METRICS_CONTENT_TYPE)
 
-    routes: list[BaseRoute] = [Route("/healthz", healthz), Route("/readyz", readyz)]
+    routes: list[BaseRoute] = [Route("/healthz", healthz), Route("/readyz", readyz), self_test_route()]
     return [*routes, Route("/metrics", metrics)] if gateway.config.telemetry.metrics else routes
 
 
