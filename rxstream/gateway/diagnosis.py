@@ -86,8 +86,12 @@ def _completeness(seen: Observation) -> Iterator[Finding]:
         yield Finding(True, seen.problem)
 
 
+def _is_held(seen: Observation) -> bool:
+    return seen.held_seconds > HELD_SHARE * seen.interval_seconds
+
+
 def _buffering(seen: Observation) -> Iterator[Finding]:
-    if seen.held_seconds <= HELD_SHARE * seen.interval_seconds:
+    if not _is_held(seen):
         return
     pieces = len({arrival.arrived_seconds for arrival in seen.arrivals})
     came = "all at once" if pieces == 1 else f"in {pieces} pieces"
@@ -97,9 +101,13 @@ def _buffering(seen: Observation) -> Iterator[Finding]:
 
 def _compression(seen: Observation) -> Iterator[Finding]:
     coding = seen.headers.get("content-encoding", "").strip().lower()
-    if coding not in IDENTITY:
-        what = f"the stream is compressed ({_shown(coding)}) on the way: frames wait until a block of it is full"
-        yield Finding(True, what, UNCOMPRESSED)
+    if coding in IDENTITY:
+        return
+    what = f"the stream is compressed ({_shown(coding)}) on the way"
+    if _is_held(seen):
+        yield Finding(True, f"{what}: frames wait until a block of it is full", UNCOMPRESSED)
+    else:
+        yield Finding(False, f"{what}, and each frame is let out at once", UNCOMPRESSED)
 
 
 def _old_http(seen: Observation) -> Iterator[Finding]:
@@ -129,7 +137,7 @@ def _content_type(seen: Observation) -> Iterator[Finding]:
 
 def _slow_start(seen: Observation) -> Iterator[Finding]:
     first = seen.first_byte_seconds or 0.0
-    if first > SLOW_START_SECONDS and seen.held_seconds <= HELD_SHARE * seen.interval_seconds:
+    if first > SLOW_START_SECONDS and not _is_held(seen):
         yield Finding(False, f"the first byte took {first:.2f} s, though it was sent at once: the way there is slow")
 
 

@@ -88,10 +88,12 @@ def test_a_proxy_that_compresses_in_blocks_is_found_by_both() -> None:
     ]
 
 
-def test_a_proxy_that_compresses_each_piece_is_found() -> None:
+def test_a_proxy_that_compresses_each_piece_by_itself_is_said_and_no_problem() -> None:
     seen = seen_through(gzipped(flushes=True), request_head=as_http_1_0)
     assert len(seen.arrivals) == 10
-    assert problems(seen)[0].startswith("the stream is compressed (gzip)")
+    compression, old_http = (finding for finding in diagnose(seen) if finding.change)
+    assert (compression.is_problem, old_http.is_problem) == (False, True)
+    assert compression.what == "the stream is compressed (gzip) on the way, and each frame is let out at once"
 
 
 def test_a_proxy_that_speaks_an_older_http_to_the_gateway_is_found() -> None:
