@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rxstream.gateway.catalogue import Target
+from rxstream.gateway.history import readable_history
 from rxstream.gateway.refusals import wrong_body
 from rxstream.requests import ModelRequest
 
@@ -63,7 +64,7 @@ def read_asked(format: str, body: Mapping[str, Any], target: Target) -> Asked:
     from rxstream.gateway.readers import read_request
 
     ask = read_request(format, body)
-    request = ask.request.model_copy(update={"model": target.model})
+    request = readable_history(ask.request.model_copy(update={"model": target.model}), target.endpoint.provider)
     return Asked(request, ask.stream, _with_name(format, ask.encoder_options, target))
 
 
