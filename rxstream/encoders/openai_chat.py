@@ -56,6 +56,7 @@ from rxstream.response.response import Outcome
 __all__ = ("OpenAIChatEncoder", "new_chat_id")
 
 UNKNOWN_MODEL: Final = "unknown"
+MARK: Final = b"\0"  # what no JSON holds
 ROLE: Final = b'{"role":"assistant","content":""}'
 OWN_WORDS: Final = frozenset(("stop", "length", "tool_calls", "content_filter"))
 
@@ -107,8 +108,10 @@ class OpenAIChatEncoder:
         self._head = b""
         self._tail = b',"usage":null}\n\n' if include_usage else b"}\n\n"
         self._choices: dict[int, _Choice] = {}  # bounded by the decoder's number of choices
+        self._before_text: dict[int, bytes] = {}  # of choices with nothing gathered: all of a text's chunk but the text
         self._calls = OutgoingCalls()
         self._usage = Usage()
+        self._after_text = b""
         self._has_finished_message = False
         self._cause: CancelCause | None = None
         self._has_ended = False
@@ -121,6 +124,10 @@ class OpenAIChatEncoder:
         """The chunks of one event; empty for those that tell no content, so that the status can still be chosen."""
         if self._has_ended:
             return b""
+        if event.__class__ is TextDelta and event.text and event.logprobs is None:  # nearly every event
+            before = self._before_text.get(event.choice)
+            if before is not None:
+                return before + json_bytes(event.text) + self._after_text
         handler = _HANDLERS.get(type(event))
         if handler is None:
             return b""
@@ -244,6 +251,9 @@ class OpenAIChatEncoder:
             choice = self._enter(event.choice, out)
             logprobs = json_bytes({"content": event.logprobs, "refusal": None}) if event.logprobs else b"null"
             out.append(self._chunk(choice.index, b'{"content":%b}' % json_bytes(event.text), logprobs))
+            if choice.index not in self._before_text:
+                before, _, self._after_text = self._chunk(choice.index, b'{"content":%b}' % MARK).partition(MARK)
+                self._before_text[choice.index] = before
 
     def _on_reasoning(self, event: ReasoningDelta, out: list[bytes]) -> None:
         if event.text:
@@ -271,6 +281,7 @@ class OpenAIChatEncoder:
 
     def _on_media(self, event: MediaDelta, out: list[bytes]) -> None:
         """Audio goes out piece by piece, as OpenAI sends it; an image is one address and goes out whole."""
+        self._before_text.pop(event.choice, None)
         known = self._choices.get(event.choice)
         if known is None or not known.media.continues(event):
             known = self._enter(event.choice, out)

@@ -152,8 +152,11 @@ class Delivery:
                 if not more:
                     return None
             error_of_encoder = self._encode(pull)
-            if self._joined and (self._has_head or self._encoding.has_content or self._is_full):
-                await self._flush()
+            if self._joined:
+                if self._has_head:
+                    await client.send({"type": "http.response.body", "body": self._take_joined(), "more_body": True})
+                elif self._encoding.has_content or self._joined_bytes >= MAX_JOINED_BYTES:
+                    await self._flush()
             if error_of_encoder is not None:
                 return error_of_encoder
             if self._budget <= 0:
@@ -175,9 +178,12 @@ class Delivery:
             if not queue or self._joined_bytes >= MAX_JOINED_BYTES or self._budget <= 0:
                 return None
 
-    @property
-    def _is_full(self) -> bool:
-        return self._joined_bytes >= MAX_JOINED_BYTES
+    def _take_joined(self) -> bytes:
+        joined = self._joined
+        frames = joined[0] if len(joined) == 1 else b"".join(joined)
+        joined.clear()
+        self._joined_bytes = 0
+        return frames
 
     # -------------------------------------------------------------- frames to the client
 
@@ -185,10 +191,7 @@ class Delivery:
         if not self._has_head:
             self._client.silence_seconds = self._pace.keep_alive_seconds or inf
             await self._send_head(self._head)
-        frames = b"".join(self._joined)
-        self._joined.clear()
-        self._joined_bytes = 0
-        await self._client.send({"type": "http.response.body", "body": frames, "more_body": not is_last})
+        await self._client.send({"type": "http.response.body", "body": self._take_joined(), "more_body": not is_last})
 
     async def _send_head(self, head: Head) -> None:
         self._has_head = True
