@@ -97,6 +97,22 @@ class SecretFilter:
         """Whether something waits for what follows."""
         return bool(self._held) and self._open is None
 
+    @property
+    def held(self) -> str:
+        """What waits."""
+        return self._held if self.is_holding else ""
+
+    @property
+    def holds_part(self) -> bool:
+        """Whether a part of a secret may be in what waits, so that `pause` would take it for one."""
+        found = self._held_beginning() if self.is_holding else None
+        return found is not None and bool(found.lastindex and found[found.lastindex])
+
+    def _held_beginning(self) -> re.Match[str]:
+        found = self._patterns.beginning.search(self._seen + self._held, self._from)
+        assert found is not None  # it is why something is held
+        return found
+
     def feed(self, piece: str) -> str:
         """Take a piece in; what may leave by now."""
         return self._read(piece, is_last=False)
@@ -113,8 +129,7 @@ class SecretFilter:
         if not self.is_holding:
             return ""
         text, sent = self._seen + self._held, len(self._seen)
-        found = self._patterns.beginning.search(text, self._from)
-        assert found is not None  # it is why something is held
+        found = self._held_beginning()
         if found.lastindex is None or not found[found.lastindex]:
             held = self._held
             self._remember(text, found.start(), len(text))

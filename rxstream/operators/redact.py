@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any, Final
 
 from reactivex import Observable, abc
 
 from rxstream.diagnostics import Diagnostics, RedactionPolicy
-from rxstream.diagnostics.secret_filter import SecretFilter
+from rxstream.diagnostics.secret_filter import REDACTED, SecretFilter
 from rxstream.errors import PublicError, StreamError
 from rxstream.events import (
     Annotation,
@@ -68,6 +69,12 @@ _RAW: Final[dict[type, str]] = {ServerToolCall: "raw", ResponseFinal: "raw", Pro
 MAX_PARTS: Final = 256
 """So many texts that grow at once are followed; of one before, the beginning of a secret would be forgotten."""
 
+MAX_BEHIND: Final = 16
+"""So many events wait behind the beginning of a secret; with one more, the beginning is taken for a secret."""
+
+_IN_BETWEEN: Final = frozenset((UsageUpdate, ProviderEvent, Violation, Annotation))
+"""Events that say nothing of whether the text before them goes on."""
+
 _TextKey = tuple[type, int, str, str]
 
 
@@ -81,9 +88,10 @@ def redact(
         output  --"key "--------"[redacted]."--T--|
 
     A secret that was cut over several deltas is found: what may be the beginning of one waits for what follows, and
-    nothing else does. When another event comes, or the stream breaks off, what waits leaves first; where it holds a
-    part of a secret already, it leaves as `[redacted]`, whatever it would have become. Order is kept, and no more is
-    held than the longest beginning of a secret (about a kilobyte) of one text.
+    nothing else does. Usage, the provider's own events and others that may come in the middle of a text wait behind it
+    until it is known. When anything else comes (another text, a call), or the stream breaks off, what waits leaves
+    first; where it holds a part of a secret already, it leaves as `[redacted]`, whatever it would have become. Order is
+    kept, and no more is held than the longest beginning of a secret (about a kilobyte) of one text and 16 events.
 
     Errors are redacted too. The message of one of ours is; an exception of somebody else's that shows a secret, in
     itself or in one that it came from, becomes a `StreamError` that names its class. One without goes on as it is.
@@ -110,7 +118,7 @@ def redact(
 class _Redactor(Stage[Event, Event]):
     """One subscription: a filter for each text that grows, and the one that holds something now."""
 
-    __slots__ = ("_diagnostics", "_filters", "_holding", "_policy")
+    __slots__ = ("_behind", "_diagnostics", "_filters", "_holding", "_policy")
 
     def __init__(
         self,
@@ -124,11 +132,15 @@ class _Redactor(Stage[Event, Event]):
         self._diagnostics = diagnostics
         self._filters: OrderedDict[_TextKey, SecretFilter] = OrderedDict()  # bounded: MAX_PARTS
         self._holding: tuple[_TextKey, Any] | None = None  # whose filter holds something, and its last delta
+        self._behind: list[tuple[int, Event]] = []  # bounded: MAX_BEHIND; what came behind so much of what is held
 
     def expand(self, event: Event) -> Iterable[Event]:
         field = _PIECES.get(type(event))
         if field is not None:
             return self._piece(event, field)
+        if type(event) in _IN_BETWEEN and (held := self._held_for(event)):
+            self._behind.append((len(held), self._whole(event)))
+            return ()
         out = self._let_go(closes=self._ends_what_is_held(event))
         if isinstance(event, ResponseStart):
             self._filters.clear()
@@ -142,8 +154,8 @@ class _Redactor(Stage[Event, Event]):
 
     def release(self) -> None:
         self._filters.clear()
-        self._flow.scope.discarded += self._holding is not None
-        self._holding = None
+        self._flow.scope.discarded += (self._holding is not None) + len(self._behind)
+        self._holding, self._behind = None, []
 
     def _cancel(self, event: Any) -> None:
         super()._cancel(self._whole(event))
@@ -155,13 +167,40 @@ class _Redactor(Stage[Event, Event]):
         was_holding = self._holding is not None and self._holding[0] == key
         out = [] if was_holding else self._let_go(closes=False)
         filter_, given = self._filter(key), getattr(event, field)
+        held = filter_.held
         text = filter_.feed(given)
         self._holding = (key, event) if filter_.is_holding else None
+        if self._behind and text:
+            return self._around(event, field, text, held + given)
         if text == given and not was_holding and self._holding is None:
             out.append(event)
         elif text:
             out.append(_with_text(event, field, text))
         return out
+
+    def _held_for(self, event: Event) -> str:
+        """What is held and may be a part of a secret, where `event` may wait until that is known; else nothing."""
+        if self._holding is None or len(self._behind) >= MAX_BEHIND:
+            return ""
+        filter_ = self._filters[self._holding[0]]
+        return filter_.held if self._behind or filter_.holds_part else ""
+
+    def _around(self, event: Any, field: str, text: str, before: str) -> list[Event]:
+        """Text that came to be known, and what waited in it at its places: `before` is how it came."""
+        out: list[Event] = []
+        unchanged = _common_chars(text, before)
+        waiting, self._behind, sent = self._behind, [], 0
+        for came_at, other in waiting:
+            if came_at > unchanged == len(text):  # behind what is still held
+                self._behind.append((came_at - len(text), other))
+                continue
+            # What came in the middle of a secret comes behind it.
+            place = came_at if came_at <= unchanged else text.index(REDACTED) + len(REDACTED)
+            if place > sent:
+                out.append(_with_text(event, field, text[sent:place]))
+                sent = place
+            out.append(other)
+        return [*out, _with_text(event, field, text[sent:])] if sent < len(text) else out
 
     def _filter(self, key: _TextKey) -> SecretFilter:
         known = self._filters.get(key)
@@ -179,7 +218,12 @@ class _Redactor(Stage[Event, Event]):
             return []
         (key, event), self._holding = self._holding, None
         text = self._filters.pop(key).close() if closes else self._filters[key].pause()
-        return [_with_text(event, _PIECES[key[0]], text)] if text else []
+        behind, self._behind = self._behind, []
+        field = _PIECES[key[0]]
+        if closes:  # all of it leaves as it came
+            self._behind = behind
+            return self._around(event, field, text, text)
+        return [*([_with_text(event, field, text)] if text else []), *(other for _, other in behind)]
 
     def _ends_what_is_held(self, event: Event) -> bool:
         if self._holding is None:
@@ -221,6 +265,10 @@ class _Redactor(Stage[Event, Event]):
         made = StreamError(f"a function of the pipeline raised {type(error).__name__}", detail=error)
         self._flow.scope.keep_detail(made, self._diagnostics)
         return made
+
+
+def _common_chars(left: str, right: str) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))
 
 
 def _with_text(event: Any, field: str, text: str) -> Any:
