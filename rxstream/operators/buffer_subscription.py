@@ -227,7 +227,7 @@ class BufferSubscription(_Buffer[T]):
 class PulledBuffer(_Buffer[T]):
     """Holds what waits until the consumer takes it: no second queue, no second demand, one wake-up a burst."""
 
-    __slots__ = ("_on_cancelled", "_waiter", "queue")
+    __slots__ = ("_create_future", "_on_cancelled", "_waiter", "queue")
 
     def __init__(
         self, queue: BufferQueue[T], flow: FlowScheduler, on_cancelled: Callable[[], None] | None = None
@@ -237,6 +237,8 @@ class PulledBuffer(_Buffer[T]):
         self.queue = queue.events
         """What `take` may take at once, without waiting."""
         self._waiter: asyncio.Future[None] | None = None
+        assert flow.loop is not None, "a consumer that pulls runs on a loop"
+        self._create_future = flow.loop.create_future  # to ask which loop runs costs as much as the future
 
     def _tell_cancelled(self, event: Cancelled) -> None:
         self._queue.leave(cancelled_events(event))
@@ -277,7 +279,7 @@ class PulledBuffer(_Buffer[T]):
         while not self._queue.has_item:
             if self.stopped or self._end is not None:
                 return self._finish_pulling()
-            self._waiter = asyncio.get_running_loop().create_future()
+            self._waiter = self._create_future()
             try:
                 await self._waiter
             finally:
