@@ -42,7 +42,8 @@ def run_tools(
     Every event passes on at once; text that follows a call does not wait for its tool. A tool begins after its call was
     handed on, and with it all that came before. Results come in the order of their calls, each as soon as those before
     it are there. Only a `ToolCall` runs: a call that is broken off or whose arguments are not JSON (`ToolCallInvalid`)
-    never does, nor one that a proxy repeats in the same message.
+    never does, nor one that comes again in the same answer. The answer is known by its response id: what a proxy
+    repeats, or Rx's `retry` above asks for anew and gets under the same id, has the effect and the result of the first.
 
     `max_concurrency` tools run at once. When one more call comes, it is handed on and upstream's gate closes: nothing
     is read until that call has begun. Results ask for demand like any event; while nobody pulls they wait here, one a

@@ -269,6 +269,29 @@ def test_a_call_that_a_proxy_repeats_runs_once_and_one_of_another_message_again(
     assert work.began == ["1"] * 3
 
 
+@pytest.mark.parametrize(("second_id", "runs"), [("r-1", 1), ("r-2", 2)])
+def test_a_call_that_a_retry_brings_again_runs_again_only_in_another_answer(second_id: str, runs: int) -> None:
+    """Rx's retry says the text twice; the effect, which nobody could take back, there is once for one answer."""
+    work = Work()
+    attempts = iter(
+        [
+            rx.concat(
+                source_of(START, call("1", 0.5)),
+                rx.timer(1).pipe(rx_ops.ignore_elements()),
+                rx.throw(ValueError("cut")),
+            ),
+            source_of(ResponseStart(second_id), call("1", 0.5), FINISH),
+        ]
+    )
+
+    async def main() -> Seen:
+        return await watch(rx.defer(lambda _: next(attempts)).pipe(rx_ops.retry(2), ops.run_tools([work.tool()])))
+
+    seen = run_virtual(main())
+    assert seen.error is None
+    assert (work.began, order(seen).count("R1"), order(seen).count("T1")) == (["1"] * runs, runs, 2)
+
+
 def broken(seconds: float) -> None:
     raise ValueError("postgres://user:hunter2@host")
 
