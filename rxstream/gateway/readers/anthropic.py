@@ -29,6 +29,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 IGNORED: Final = (
     "billing_policy",
     "cache_control",
+    "context_management",  # when a conversation is cut: here it goes whole, and the answer knows no less
     "diagnostics",
     "fallback_credit_token",
     "metadata",
@@ -41,9 +42,8 @@ IGNORED: Final = (
 _STATE = "this server keeps nothing between requests: leave it out"
 
 REFUSED: Final[Mapping[str, tuple[str, Collection[Any]]]] = {
-    "compaction": ("nothing is cut out of a conversation here: leave it out", ()),
+    "compaction": ("no conversation is summed up here: leave it out", ()),
     "container": (_STATE, ()),
-    "context_management": ("nothing is cut out of a conversation here: leave it out", ()),
     "fallbacks": ("which models there are is the server's business: leave it out", ([],)),
     "inference_geo": ("where a model runs is not known here: leave it out, or ask Anthropic", ()),
     "mcp_servers": (ONLY_FUNCTIONS, ([],)),
@@ -121,7 +121,10 @@ def _output_config(fields: Fields) -> tuple[str | None, JsonSchemaFormat | None]
     if (config := fields.take("output_config")) is not None:
         with config.fields() as said:
             effort = None if (word := said.take("effort")) is None else read_effort(word)
-            form = said.take("format") or form
+            newer = said.take("format")
+        if form is not None and newer is not None:
+            raise form.refuse("is the older place of output_config.format: say it once")
+        form = newer or form
     return effort, None if form is None else _format(form)
 
 

@@ -15,6 +15,9 @@ __all__ = ("check_json",)
 LARGEST: Final = 1 << 1023
 """What no double holds is no number in JSON for most who read it (RFC 8259, 6)."""
 
+MAX_VALUES: Final = 500_000
+"""How many values a body may hold: more take the server's loop a second to read. Long texts count as one."""
+
 SURROGATE: Final = re.compile("[\ud800-\udfff]")
 """Half of a pair: it can be written as an escape in JSON, and UTF-8 has none."""
 
@@ -23,12 +26,16 @@ def check_json(body: Any) -> None:
     """Look at every value, once, without recursion.
 
     Raises:
-        RequestError: it nests too deep, or holds a number or a text that JSON cannot carry.
+        RequestError: it nests too deep, has too many values, or holds a number or a text that JSON cannot carry.
     """
     limit = DEFAULT_LIMITS.max_json_depth
+    count = 0
     open_values: list[Iterator[Any]] = [iter((body,))]  # bounded: one for each level
     while open_values:
         for value in open_values[-1]:
+            count += 1
+            if count > MAX_VALUES:
+                raise RequestError(f"the body holds more than {MAX_VALUES} values")
             if isinstance(value, (dict, list)):
                 if len(open_values) > limit:
                     raise RequestError(f"the body nests deeper than max_json_depth={limit}")

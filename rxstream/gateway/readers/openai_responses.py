@@ -34,6 +34,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 
 IGNORED: Final = (
     "access_programs",
+    "context_management",  # when a conversation is cut: here it goes whole, and the answer knows no less
     "max_tool_calls",  # of tools that OpenAI runs, and none of these is carried
     "metadata",
     "prompt_cache_key",
@@ -53,7 +54,6 @@ _LOGPROBS = "the likelihood of tokens cannot be carried: leave it out"
 REFUSED: Final[Mapping[str, tuple[str, Collection[Any]]]] = {
     "background": ("this server runs nothing in the background: leave it out, and stream the answer", (False,)),
     "background_options": ("this server runs nothing in the background: leave it out", ()),
-    "context_management": ("nothing is cut out of a conversation here: leave it out", ([],)),
     "conversation": (NO_STATE, ()),
     "image": ("images cannot be made here: leave it out", ()),
     "moderation": ("only OpenAI has it: leave it out", ()),

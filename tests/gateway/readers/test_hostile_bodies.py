@@ -155,6 +155,12 @@ def test_a_body_that_nests_too_deep_is_refused(format: str) -> None:
     assert str(refusal) == "the body nests deeper than max_json_depth=128"
 
 
+@pytest.mark.parametrize("format", request_formats())
+def test_a_body_of_too_many_values_is_refused(format: str) -> None:
+    refusal = ask_or_refusal(format, {**BODIES[format], "tools": [[0] * 1000] * 500})
+    assert str(refusal) == "the body holds more than 500000 values"
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

@@ -61,6 +61,7 @@ def test_a_parameter_that_is_null_says_nothing(format: str) -> None:
         ("openai-responses", "reasoning", {"summary": "auto"}),
         ("anthropic", "metadata", {"user_id": "u"}),
         ("anthropic", "cache_control", {"type": "ephemeral"}),
+        ("anthropic", "context_management", {"edits": [{"type": "clear_tool_uses_20250919"}]}),
         ("anthropic", "thinking", {"type": "adaptive"}),
         ("ai-sdk-ui", "messageId", "m1"),
     ],
