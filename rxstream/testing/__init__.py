@@ -1,7 +1,7 @@
 """The public test kit: what the library's own tests stand on, for the tests of those who build with it.
 
-A scripted provider behind real sockets, chunk cutters, a loop with a virtual clock, leak detection and a proxy that
-injects faults. It needs nothing but the library itself; each name is loaded when it is first asked for.
+A scripted provider behind real sockets, chunk cutters, a loop with a virtual clock, event marbles, leak detection and a
+proxy that injects faults. It needs nothing but the library itself; each name is loaded when it is first asked for.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from rxstream.testing.faults import FaultProxy, Faults
     from rxstream.testing.gemini_wire import gemini_array, gemini_body, gemini_sse
     from rxstream.testing.leaks import LeakError, assert_no_leaks, leftovers, settle
+    from rxstream.testing.marble_assert import assert_timeline
+    from rxstream.testing.marble_run import Timeline, timeline
+    from rxstream.testing.marble_source import MarbleError, hot_marbles, marbles
+    from rxstream.testing.marble_text import Marble, MarbleRow, draw_marbles, parse_marbles
     from rxstream.testing.ollama_wire import ollama_body, ollama_ndjson
     from rxstream.testing.record import Request, RequestRecord
     from rxstream.testing.responses_wire import responses_body, responses_sse
@@ -61,6 +65,10 @@ _HOMES = {
     "faults": ("FaultProxy", "Faults"),
     "gemini_wire": ("gemini_array", "gemini_body", "gemini_sse"),
     "leaks": ("LeakError", "assert_no_leaks", "leftovers", "settle"),
+    "marble_assert": ("assert_timeline",),
+    "marble_run": ("Timeline", "timeline"),
+    "marble_source": ("MarbleError", "hot_marbles", "marbles"),
+    "marble_text": ("Marble", "MarbleRow", "draw_marbles", "parse_marbles"),
     "ollama_wire": ("ollama_body", "ollama_ndjson"),
     "record": ("Request", "RequestRecord"),
     "responses_wire": ("responses_body", "responses_sse"),
@@ -83,6 +91,9 @@ __all__ = (
     "FaultProxy",
     "Faults",
     "LeakError",
+    "Marble",
+    "MarbleError",
+    "MarbleRow",
     "Pause",
     "Raw",
     "Repeat",
@@ -96,12 +107,14 @@ __all__ = (
     "Stall",
     "StuckError",
     "ThreadedProvider",
+    "Timeline",
     "VirtualClockLoop",
     "Wait",
     "answer",
     "anthropic_body",
     "anthropic_sse",
     "assert_no_leaks",
+    "assert_timeline",
     "cohere_v2_body",
     "cohere_v2_sse",
     "completions_body",
@@ -110,16 +123,19 @@ __all__ = (
     "converse_eventstream",
     "cut",
     "cut_at",
+    "draw_marbles",
     "error_reply",
     "every_two_way_cut",
     "gemini_array",
     "gemini_body",
     "gemini_sse",
+    "hot_marbles",
     "invoke_eventstream",
     "json_reply",
     "json_token_offsets",
     "leftovers",
     "line_end_offsets",
+    "marbles",
     "ollama_body",
     "ollama_ndjson",
     "openai_chat_body",
@@ -127,12 +143,14 @@ __all__ = (
     "pack_event",
     "pack_exception",
     "pack_message",
+    "parse_marbles",
     "random_cuts",
     "responses_body",
     "responses_sse",
     "run",
     "run_virtual",
     "settle",
+    "timeline",
     "utf8_offsets",
 )
 
