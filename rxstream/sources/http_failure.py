@@ -74,6 +74,11 @@ def describe_failure(
     if isinstance(error, StreamError):
         error.phase = error.phase or phase
         return error
+    if isinstance(error, ExceptionGroup):  # of a task group inside the client: one that is known speaks for all
+        known = (
+            describe_failure(each, phase=phase, limits_seconds=limits_seconds, seen=seen) for each in error.exceptions
+        )
+        return next((each for each in known if isinstance(each, StreamError)), error)
     for name in (kind.__name__ for kind in type(error).__mro__):
         if name == "HTTPStatusError":  # an event hook called `raise_for_status`; the body was not read
             response: Any = getattr(error, "response", None)

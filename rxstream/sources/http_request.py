@@ -11,6 +11,8 @@ from rxstream.errors import RequestError
 
 __all__ = ("HTTPClient", "HTTPResponse", "RequestSpec")
 
+MAX_PORT: Final = 65535
+
 SEND_OPTIONS: Final = ("auth",)
 """What of the options a client takes when it sends, not when it builds."""
 
@@ -76,7 +78,8 @@ class RequestSpec:
         """A request of its own for one subscription.
 
         Raises:
-            RequestError: the client is closed, or the body was an iterator that an earlier subscription has read.
+            RequestError: the client is closed, the URL's port is none, or the body was an iterator that an earlier
+                subscription has read.
         """
         if self._is_spent:
             raise RequestError("the request's body is an iterator, which one subscription has read: give bytes or json")
@@ -84,6 +87,9 @@ class RequestSpec:
         if getattr(self._client, "is_closed", False):
             raise RequestError("the HTTP client is closed: keep it open for as long as its streams are read")
         request = self._client.build_request(self._method, self._url, **self._build_options)
+        port = getattr(getattr(request, "url", None), "port", None)
+        if isinstance(port, int) and not 0 <= port <= MAX_PORT:  # the client would find out in a task group
+            raise RequestError(f"the URL's port is {port}, and ports go from 0 to {MAX_PORT}")
         # The client's own default is to accept whatever it can inflate; a stream asks for bytes that need no inflating.
         if not _names_header(self._build_options.get("headers"), "accept-encoding"):
             request.headers["accept-encoding"] = "identity"

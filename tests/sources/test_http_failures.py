@@ -67,6 +67,21 @@ def test_the_cause_of_a_failed_connection_is_told(
     assert error.public.retry.retryable is retryable
 
 
+@both_clients
+def test_a_group_of_a_task_group_in_the_client_is_the_failure_in_it(http: ModuleType) -> None:
+    def refuse(request: Any) -> Any:
+        raise ExceptionGroup("unhandled", [LookupError("odd"), http.ConnectError("x", request=request)])
+
+    def be_odd(request: Any) -> Any:
+        raise ExceptionGroup("unhandled", [LookupError("odd")])
+
+    error = mocked_failure(http, refuse)
+    assert isinstance(error, TransportError)
+    assert (error.phase, error.public.retry.retryable) == ("before_stream", True)
+    with pytest.raises(ExceptionGroup, match="unhandled"):
+        mocked_failure(http, be_odd)
+
+
 def mocked_failure(http: ModuleType, handler: Any, url: str = "http://test/", **options: Any) -> StreamError:
     """The error of a stream whose transport is `handler`."""
 
@@ -228,14 +243,17 @@ def test_a_paused_stream_runs_into_no_read_timeout(http: ModuleType) -> None:
         ("http://host:port/", {}),
         ("ftp://127.0.0.1/", {}),
         ("no-host", {}),
+        ("http://127.0.0.1:99999/", {}),
+        ("http://127.0.0.1:-1/", {}),
         ("http://127.0.0.1/", {"headers": {"x-bad": "a\nb"}}),
     ],
-    ids=["invalid", "scheme", "relative", "header"],
+    ids=["invalid", "scheme", "relative", "large port", "negative port", "header"],
 )
 def test_a_request_that_cannot_be_sent_is_a_request_error(http: ModuleType, url: str, options: Any) -> None:
     async def main() -> StreamError:
         async with serving(http, Reply()) as (provider, client):
-            return await failure_of(client, url.replace("127.0.0.1", f"127.0.0.1:{provider.address[1]}"), **options)
+            url_there = url.replace("127.0.0.1/", f"127.0.0.1:{provider.address[1]}/")
+            return await failure_of(client, url_there, **options)
 
     error = run(main())
     assert isinstance(error, RequestError)
