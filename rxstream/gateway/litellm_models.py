@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from rxstream.gateway.config import ANY_MODEL
 from rxstream.gateway.litellm_notes import Notes
 from rxstream.gateway.litellm_providers import Served, UnknownProvider, read_model
 from rxstream.providers.registry import find_wire
@@ -60,7 +61,8 @@ class Deployment:
         said = {
             "name": name,
             "provider": self.served.provider,
-            "model": self.served.model,
+            # At an address of its own no model is that of a server with a single one.
+            "model": ANY_MODEL if self.served.model is None and self.base_url else self.served.model,
             "base_url": self.base_url,
             "api_key_env": self.key_variable,
             "timeout": self.timeout,

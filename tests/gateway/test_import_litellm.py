@@ -168,6 +168,16 @@ def test_a_model_whose_address_nobody_knows_is_left_out_and_not_asked_elsewhere(
     assert "PLACE" in notes[0]
 
 
+def test_every_model_of_a_provider_is_asked_by_its_name_wherever_it_is() -> None:
+    found, _ = imported(
+        [entry("groq/*", "groq/*"), entry("hosted_vllm/*", "house/*", api_base="http://127.0.0.1:9/v1")]
+    )
+    assert found["models"] == [
+        {"name": "groq", "provider": "groq"},
+        {"name": "house", "provider": "vllm", "model": "*", "base_url": "http://127.0.0.1:9/v1"},
+    ]
+
+
 def test_a_key_in_plain_is_never_written_out() -> None:
     models = [
         entry("groq/a", "a", api_key=SECRET),
