@@ -78,6 +78,15 @@ class Catalogue:
         for alias, name in config.aliases.items():
             self._aliases[alias] = self._behind(alias, name)
 
+    def show(self, name: str) -> tuple[str, Target]:
+        """A name as `/v1/models` has it, and what is behind it. `provider/*` can be looked at, and not asked.
+
+        Raises:
+            RequestError: as `find`.
+        """
+        known = self.listed()
+        return (name, known[name]) if name in known else (name, self.find(name))
+
     def find(self, name: str) -> Target:
         """What a client's name stands for: an alias, the name of an entry, or `provider/model` or `provider:model`.
 
@@ -181,7 +190,7 @@ def is_model_name(text: str) -> bool:
     It goes into bodies, and, with its slashes, into the paths of some providers: there it must not lead elsewhere.
     """
     is_plain = 0 < len(text) <= MAX_NAME and text.isprintable() and text.strip() == text
-    return is_plain and not {"", ".", ".."}.intersection(text.replace("\\", "/").split("/"))
+    return is_plain and not {"", ".", "..", "*"}.intersection(text.replace("\\", "/").split("/"))
 
 
 def _has_many(endpoint: Endpoint, entry: ModelConfig) -> bool:

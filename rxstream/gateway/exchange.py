@@ -123,6 +123,8 @@ class Exchange:
 
     def ended(self, outcome: Outcome, error: BaseException | None = None, cause: str | None = None) -> None:
         """How the answer ended. Without this it is a client that left."""
+        if outcome == "cancelled" and self._gateway.stop.is_cancelled:
+            cause = "operator"  # also where the client did not take its end, and was cut off
         self._outcome, self._error, self._cause = outcome, error, cause
 
     def cut(self) -> None:

@@ -37,7 +37,8 @@ def health_routes(gateway: Gateway) -> list[BaseRoute]:
     async def metrics(_: Request) -> Response:
         return Response(gateway.metrics.exposition(), media_type=METRICS_CONTENT_TYPE)
 
-    routes: list[BaseRoute] = [Route("/healthz", healthz), Route("/readyz", readyz), self_test_route()]
+    self_test = self_test_route(lambda: gateway.slots.is_closed)
+    routes: list[BaseRoute] = [Route("/healthz", healthz), Route("/readyz", readyz), self_test]
     return [*routes, Route("/metrics", metrics)] if gateway.config.telemetry.metrics else routes
 
 
@@ -65,8 +66,8 @@ def model_list_routes(gateway: Gateway) -> list[BaseRoute]:
     async def model(request: Request) -> Response:
         problem: RequestError | None = None
         try:
-            target = gateway.catalogue.find(request.path_params["name"])
-            return JSONResponse(about(target.name, target.provider))
+            name, target = gateway.catalogue.show(request.path_params["name"])
+            return JSONResponse(about(name, target.provider))
         except RequestError as error:
             problem = error
         return error_response(problem, format_of(request.scope))

@@ -105,8 +105,8 @@ class GatewayServer(uvicorn.Server):
                 lifespan="on",
                 backlog=BACKLOG,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                # Whole seconds: what is cut then has been told its end, and did not take it.
-                timeout_graceful_shutdown=int(gateway.config.server.shutdown_grace_seconds + cleanup) + 1,
+                # After every connection was cut; what still runs then is stuck.
+                timeout_graceful_shutdown=int(gateway.config.server.shutdown_grace_seconds + 2 * cleanup) + 1,
                 ws_max_size=MAX_SOCKET_MESSAGE,
             )
         )
@@ -120,18 +120,25 @@ class GatewayServer(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """The first signal ends the gateway, the second cuts. Neither is raised again: the process exits with 0."""
-        if self.should_exit:
-            self.force_exit = True
-            return
+        step = self._cut if self.should_exit else self._drain
         self.should_exit = True
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._drain)
+            self._loop.call_soon_threadsafe(step)
 
     def _drain(self) -> None:
-        seconds = self._gateway.config.server.shutdown_grace_seconds
-        self._gateway.log.info("shutting down", streams=self._gateway.slots.taken, grace_seconds=seconds)
-        self._gateway.drain()
-        asyncio.get_running_loop().call_later(seconds, self._gateway.end_streams)
+        gateway, loop = self._gateway, asyncio.get_running_loop()
+        seconds = gateway.config.server.shutdown_grace_seconds
+        gateway.log.info("shutting down", streams=gateway.slots.taken, grace_seconds=seconds)
+        gateway.drain()
+        loop.call_later(seconds, gateway.end_streams)
+        # Who has not taken the end that it was told does not read.
+        loop.call_later(seconds + gateway.config.limits.max_cleanup_seconds, self._cut)
+
+    def _cut(self) -> None:
+        """Break every connection: whatever still runs hears that its client is gone, and ends."""
+        self._gateway.end_streams()
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
 
 
 def serve(app: Starlette, listener: socket.socket, *, on_started: Callable[[], None] | None = None) -> None:

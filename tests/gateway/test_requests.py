@@ -225,16 +225,18 @@ def test_what_is_not_served_is_told_in_the_words_of_the_path(method: str, path: 
 
 def test_models_are_listed_and_shown() -> None:
     async def main() -> None:
-        async with asking(answer("hi"), aliases={"fast": "m", "we ird/é": "m"}) as (client, _):
+        aliases = {"fast": "m/x", "we ird/é": "m/y"}
+        async with asking(answer("hi"), aliases=aliases, model="*") as (client, provider):
             listed = (await client.get("/v1/models")).json()
-            assert [entry["id"] for entry in listed["data"]] == ["fast", "we ird/é", "m"]
+            assert [entry["id"] for entry in listed["data"]] == ["fast", "we ird/é", "m/*"]
             for entry in listed["data"]:
                 assert (await client.get(f"/v1/models/{entry['id']}")).json() == entry
+            assert (await client.get("/v1/models/m/any")).json()["id"] == "m/any"
             missing = await client.get("/v1/models/other/model")
-            assert (missing.status_code, message_of(missing)) == (
-                404,
-                "there is no model 'other/model'; there are fast, we ird/é, m",
-            )
+            assert missing.status_code == 404
+            assert message_of(missing) == "there is no model 'other/model'; there are fast, we ird/é, m/*"
+            assert (await client.post(CHAT, json={**ASK[CHAT], "model": "m/*"})).status_code == 404
+            assert not provider.requests
 
     run(main())
 

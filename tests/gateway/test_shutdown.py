@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -16,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 
-from rxstream.testing import Reply, ScriptedProvider, Send, Stall, answer
+from rxstream.testing import Repeat, Reply, ScriptedProvider, Send, Stall, answer
 from tests.cli.conftest import command, environment
 
 from .kit import ASK, CHAT
@@ -50,6 +51,12 @@ class Process:
         self._errors: list[str] = []
         self._reader = threading.Thread(target=lambda: self._errors.extend(self._process.stderr or ()))
         self._reader.start()
+
+    @property
+    def address(self) -> tuple[str, int]:
+        url = httpx.URL(self.base_url)
+        assert url.port is not None
+        return url.host, url.port
 
     def signal(self, number: int) -> None:
         self._process.send_signal(number)
@@ -94,6 +101,15 @@ def read_half(stream: httpx.Response) -> Iterator[str]:
     return pieces
 
 
+def wait_closed(process: Process) -> None:
+    """Until nobody is let in any more."""
+    while True:
+        try:
+            httpx.get(f"{process.base_url}/healthz")
+        except httpx.TransportError:
+            return
+
+
 @posix_only
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_an_idle_gateway_ends_with_code_0(tmp_path: Path, number: signal.Signals) -> None:
@@ -119,11 +135,7 @@ def test_answers_that_run_get_their_time_and_new_connections_are_refused(tmp_pat
         with httpx.stream("POST", process.base_url + CHAT, json=STREAM) as stream:
             pieces = read_half(stream)
             process.signal(signal.SIGTERM)
-            while True:  # until it has closed its socket
-                try:
-                    httpx.get(f"{process.base_url}/healthz")
-                except httpx.TransportError:
-                    break
+            wait_closed(process)
             gate.set()
             rest = "".join(pieces)
         assert '"content":" and the rest"' in rest
@@ -148,12 +160,31 @@ def test_answers_that_run_too_long_are_ended_with_an_error_and_their_provider_is
 
 
 @posix_only
+def test_a_client_that_does_not_read_does_not_hold_the_end_up(tmp_path: Path) -> None:
+    endless = Reply([Repeat(lambda _: PIECE * 100)])
+    with ScriptedProvider.run_in_thread(endless) as provider:
+        settings = "shutdown_grace_seconds = 0.1\n[limits]\nmax_cleanup_seconds = 0.5"
+        with serving(tmp_path, provider.base_url, settings) as process:
+            with socket.create_connection(process.address) as client:
+                body = json.dumps(STREAM).encode()
+                head = f"POST {CHAT} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+                client.sendall(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+                provider.wait_until(lambda server: bool(server.requests) and server.requests[0].is_blocked)
+                process.signal(signal.SIGTERM)
+                assert process.end() == 0
+            provider.wait_until(lambda server: server.requests[0].disconnected.is_set())
+            ended = [line for line in process.lines() if line["event"] == "request"]
+            assert [(line["outcome"], line["cause"]) for line in ended] == [("cancelled", "operator")]
+
+
+@posix_only
 def test_a_second_signal_cuts(tmp_path: Path) -> None:
     held = Reply([Send(PIECE), Stall()])
     with ScriptedProvider.run_in_thread(held) as provider, serving(tmp_path, provider.base_url) as process:
         with httpx.stream("POST", process.base_url + CHAT, json=STREAM) as stream:
             pieces = read_half(stream)
             process.signal(signal.SIGTERM)
+            wait_closed(process)  # two signals at once may be one
             process.signal(signal.SIGTERM)
             with pytest.raises(httpx.RemoteProtocolError):
                 "".join(pieces)
