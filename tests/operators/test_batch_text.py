@@ -27,7 +27,7 @@ from rxstream.events import (
     UsageUpdate,
 )
 from rxstream.operators.event_size import utf8_bytes
-from rxstream.testing import run_virtual
+from rxstream.testing import assert_timeline, hot_marbles, run_virtual
 
 EVENTS: dict[str | float, Any] = {
     "a": TextDelta("a"),
@@ -120,18 +120,12 @@ def test_the_first_piece_leaves_at_once_with_leading() -> None:
 
 
 def test_dispose_cancels_the_timer_and_upstream() -> None:
-    hot: Subject[Event] = Subject()
-
-    async def main() -> None:
-        stream = rxs.iterate(hot.pipe(ops.batch_text(max_wait_seconds=3)))
-        pull = asyncio.ensure_future(anext(stream, None))
-        await asyncio.sleep(0)
-        hot.on_next(TextDelta("a"))
-        stream.dispose()
-        assert await pull is None
-        assert hot.observers == []
-
-    run_virtual(main())  # fails where a timer is left
+    seen = assert_timeline(  # and fails where a timer is left
+        hot_marbles("-a-b-").pipe(ops.batch_text(max_wait_seconds=3)),
+        expected="--!",
+        reads="   --!",
+    )
+    assert seen.subscriptions == ["^-!"]
 
 
 def test_two_subscribers_share_no_state() -> None:
@@ -183,22 +177,11 @@ def test_a_long_piece_is_cut_at_code_points() -> None:
 
 
 def test_with_demand_closed_the_batch_grows_and_leaves_first_when_it_opens() -> None:
-    hot: Subject[Event] = Subject()
-
-    async def main() -> None:
-        stream = rxs.iterate(hot.pipe(ops.batch_text(max_wait_seconds=1)))
-        pull = asyncio.ensure_future(anext(stream))
-        await asyncio.sleep(0)
-        hot.on_next(ToolCallStart("1", "f"))
-        assert await pull == ToolCallStart("1", "f")
-        hot.on_next(TextDelta("a"))
-        await asyncio.sleep(10)  # the time is over, and nobody asks
-        hot.on_next(TextDelta("b"))
-        await asyncio.sleep(10)
-        assert await anext(stream) == TextDelta("ab")
-        await stream.aclose()
-
-    run_virtual(main())
+    assert_timeline(  # its time is over in tick 3, and nobody asks before tick 22
+        hot_marbles("-Fa--------b----------|").pipe(ops.batch_text(max_wait_seconds=1)),
+        expected="""-F--------------------("ab"|)""",
+        reads="     o-x-------------------o",
+    )
 
 
 def test_a_hard_bound_reached_while_closed_passes_on_in_order() -> None:
@@ -286,38 +269,29 @@ def test_nothing_is_lost_added_or_reordered(events: list[Event], max_bytes: int,
 # A source that cannot pause, while demand is closed -------------------------------------------------------------------
 
 
-def pushed_while_nobody_pulls(*steps: Event | float, max_bytes: int = 4) -> list[Any]:
-    """Push events from a hot source and let seconds pass while nobody pulls; then what a minute of pulling gives."""
-
-    async def main() -> list[Any]:
-        subject: Subject[Event] = Subject()
-        stream = rxs.iterate(subject.pipe(ops.batch_text(1, max_bytes)))
-        for step in steps:
-            if isinstance(step, float):
-                await asyncio.sleep(step)
-            else:
-                subject.on_next(step)
-        got: list[Any] = []
-        try:
-            async with asyncio.timeout(60):
-                async for event in stream:
-                    got.append(event)
-        except TimeoutError:
-            stream.dispose()
-        return got
-
-    return run_virtual(main())
-
-
 def test_a_parked_batch_leaves_before_a_piece_that_does_not_fit() -> None:
-    got = pushed_while_nobody_pulls(TextDelta("abc"), 2.0, TextDelta("de"))
-    assert got == [TextDelta("abc"), TextDelta("de")]
+    assert_timeline(
+        hot_marbles('"abc"---"de"').pipe(ops.batch_text(1, max_bytes=4)),
+        expected="""--------("abc""de")-""",
+        reads="x-------o",
+    )
 
 
 def test_a_batch_that_began_while_something_else_was_parked_leaves_in_time() -> None:
-    assert pushed_while_nobody_pulls(Finish("stop"), TextDelta("a")) == [Finish("stop"), TextDelta("a")]
+    assert_timeline(
+        hot_marbles("(Fa)").pipe(ops.batch_text(1, max_bytes=4)),
+        expected="Fa-",
+    )
+    assert_timeline(
+        hot_marbles("(Fa)").pipe(ops.batch_text(1, max_bytes=4)),
+        expected="-----(Fa)-",
+        reads="x----o",
+    )
 
 
 def test_a_batch_whose_time_ended_while_something_else_was_parked_leaves_after_it() -> None:
-    got = pushed_while_nobody_pulls(TextDelta("abcdefghij"), 2.0)
-    assert got == [TextDelta("abcd"), TextDelta("efgh"), TextDelta("ij")]
+    assert_timeline(
+        hot_marbles('"abcdefghij"').pipe(ops.batch_text(1, max_bytes=4)),
+        expected="""--("abcd""efgh""ij")-""",
+        reads="     x-o",
+    )

@@ -23,6 +23,7 @@ from rxstream.operators import overflow
 from rxstream.operators.bounded_buffer import BufferStats, bounded_buffer
 from rxstream.operators.event_size import ENVELOPE_BYTES, event_bytes
 from rxstream.sources import from_aiter, from_iterable
+from rxstream.testing import assert_timeline, marbles
 from rxstream.testing.leaks import settle
 from rxstream.testing.virtual_time import run_virtual
 from tests.flow.kit import expand, told
@@ -127,6 +128,23 @@ def test_an_upstream_that_cannot_pause_overflows_when_the_slot_is_taken(fused: b
     assert outcome.events == [text(100), text(150)]
     assert isinstance(outcome.error, BufferOverflow)
     assert not outcome.upstream_is_live
+
+
+@pytest.mark.parametrize(
+    ("low_water", "demand"),
+    [
+        (0.0, "oooxxxxxxxxo"),
+        (0.5, "oooxxxxxxooo"),
+        (0.9, "oooxxxxxoooo"),
+    ],
+)
+def test_the_gate_opens_again_at_low_water(low_water: float, demand: str) -> None:
+    assert_timeline(
+        marbles("abcd--------|").pipe(bounded_buffer(4, low_water=low_water)),
+        expected="--------abcd|",
+        reads="   x-------111o",
+        demand=demand,
+    )
 
 
 # Large events --------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from reactivex.subject import Subject
 import rxstream as rxs
 from rxstream import operators as ops
 from rxstream.events import Cancelled, TextDelta
-from rxstream.testing import run_virtual
+from rxstream.testing import assert_timeline, marbles, run_virtual
 
 CHUNK = b'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}\n\n'
 
@@ -113,20 +113,14 @@ def test_a_stage_in_the_middle_of_its_list_sends_nothing_more() -> None:
 
 def test_a_full_buffer_is_discarded_and_counted() -> None:
     stop, stats = rxs.Cancellation(), ops.BufferStats()
-
-    async def main() -> None:
-        items: Iterable[Any] = range(100)
-        events = rxs.from_iterable(items).pipe(ops.cancel_on(stop), ops.bounded_buffer(10, stats=stats))
-        stream = rxs.iterate(events)
-        assert await anext(stream) == 0
-        await asyncio.sleep(1)
-        held = stats.buffered_events
-        stop.cancel("budget")
-        assert [item async for item in stream] == [Cancelled("budget")]
-        assert stats.discarded == held > 0
-        assert (stats.buffered_events, stats.buffered_bytes) == (0, 0)
-
-    run_virtual(main())
+    assert_timeline(
+        marbles("abcdefg--|").pipe(ops.cancel_on(stop), ops.bounded_buffer(4, stats=stats)),
+        expected="a-------(X|)",
+        reads="   1-------o",
+        demand="  ooooxxxx",
+        actions={8: stop.cancel},
+    )
+    assert (stats.discarded, stats.buffered_events, stats.buffered_bytes) == (4, 0, 0)
 
 
 def test_its_callback_leaves_when_the_stream_ends_in_any_way() -> None:

@@ -10,8 +10,9 @@ from reactivex.subject import Subject
 
 import rxstream as rxs
 from rxstream import operators as ops
+from rxstream.errors import StreamTimeoutError
 from rxstream.events import Cancelled, Event, ResponseStart, TextDelta
-from rxstream.testing import run_virtual, settle
+from rxstream.testing import assert_timeline, marbles, run_virtual, settle
 from rxstream.testing.leaks import leftovers
 from tests.flow.kit import Boundary, expand
 from tests.operators.clocks import TEXT, Make, every_clock, is_content
@@ -68,10 +69,12 @@ def test_the_first_event_clock_ends_with_the_first_item() -> None:
 
 
 def test_the_idle_clock_begins_anew_with_every_item() -> None:
-    items = [(1.0, "a"), (2.9, "b"), (4.8, "c")]
-    seen = run_virtual(watch(rxs.from_aiter(at(*items, then=FOR_EVER)).pipe(ops.idle_timeout(2))))
-    assert (seen.items, seen.ended_at) == (items, 6.8)
-    assert seen.timeout.seen == "3 items came, then nothing for 2 s"
+    seen = assert_timeline(
+        marbles("-----a---b---c").pipe(ops.idle_timeout(5)),
+        expected="-----a---b---c----#",
+        error=StreamTimeoutError("idle", limit_seconds=5, seen="3 events came, then nothing for 5 s"),
+    )
+    assert seen.subscriptions == ["^-----------------!"]
 
 
 def test_the_deadline_counts_all_time() -> None:

@@ -13,7 +13,7 @@ from reactivex.subject import Subject
 import rxstream as rxs
 from rxstream import operators as ops
 from rxstream.errors import StreamTimeoutError
-from rxstream.testing import run_virtual, settle
+from rxstream.testing import assert_timeline, hot_marbles, run_virtual, settle
 from tests.flow.kit import Boundary
 from tests.operators.clocks import Make
 from tests.operators.timed import FOR_EVER, at, now, watch
@@ -35,25 +35,14 @@ def test_the_deadline_does_not_wait_for_the_consumer() -> None:
 
 
 def test_silence_goes_on_where_it_stood_when_the_gate_closed() -> None:
-    async def main() -> None:
-        subject: Subject[str] = Subject()
-        boundary = Boundary(subject.pipe(ops.idle_timeout(5)), is_open=True, one_by_one=False)
-        await asyncio.sleep(3)
-        boundary.demand.close()
-        await asyncio.sleep(100)
-        boundary.demand.open()
-        await asyncio.sleep(1.5)
-        boundary.demand.close()
-        await asyncio.sleep(100)
-        boundary.demand.open()
-        await asyncio.sleep(0.25)
-        assert boundary.ends == []
-        await asyncio.sleep(0.25)
-        await settle(20)
-        assert isinstance(boundary.error, StreamTimeoutError)
-        assert not subject.observers
-
-    run_virtual(main())
+    seen = assert_timeline(  # open for 3 s, for 1.5 s, and then for the half second that is left
+        hot_marbles("-").pipe(ops.idle_timeout(5)),
+        expected="[410]#",
+        reads="o-----x[199]o--x[199]o",
+        error=StreamTimeoutError,
+        tick_seconds=0.5,
+    )
+    assert seen.subscriptions == ["^[409]!"]
 
 
 @pytest.mark.parametrize("make", [ops.first_event_timeout, ops.idle_timeout])
