@@ -61,6 +61,11 @@ class PageChat:
         self._telemetry = PageTelemetry(exchange.meter, exchange.stats, self._line)
         self._sink = _PageSink(websocket, self._telemetry, gateway.config)
 
+    @property
+    def is_ending(self) -> bool:
+        """Whether the page may have been told the end already."""
+        return self._sink.is_ending
+
     def request(self, n: int) -> None:
         """The page takes so many events more."""
         self._sink.request(n)
@@ -143,8 +148,10 @@ class _PageSink(WebSocketSink):
             limits=config.limits,
         )
         self._telemetry = telemetry
+        self.is_ending = False
 
     async def on_end(self, end: StreamEnd) -> None:
+        self.is_ending = True
         self.post(self._telemetry.frame())
         await super().on_end(end)
 

@@ -91,9 +91,9 @@ class PageSocket:
         """Take one message. Returns whether it was one."""
         message = self._read(text)
         match message:
-            case {"type": "chat"} if not self._is_running:
+            case {"type": "chat"} if not self._is_running or await self._has_ended():
                 self._begin(message)
-            case {"type": "request", "n": int(n)} if 0 < n <= MAX_CREDIT:
+            case {"type": "request", "n": n} if type(n) is int and 0 < n <= MAX_CREDIT:
                 if self._chat is not None:
                     self._chat.request(n)
             case {"type": "stop"}:
@@ -109,6 +109,13 @@ class PageSocket:
     @property
     def _is_running(self) -> bool:
         return self._running is not None and not self._running.done()
+
+    async def _has_ended(self) -> bool:
+        """Wait for the last steps of an answer, of which a page that has its end knows nothing; False for others."""
+        if self._running is None or self._chat is None or not self._chat.is_ending:
+            return False
+        await asyncio.wait([self._running])
+        return True
 
     def _read(self, text: str | None) -> Any:
         if text is None:

@@ -44,7 +44,8 @@ HOSTILE = """\
 
 <img src="https://evil.example/pixel.png" onerror="window.pwned = 2">
 
-![a picture](https://evil.example/tracker.png) and [a link](javascript:window.pwned=3) and <a href="x" onclick="window.pwned=4">more</a>
+![a picture](https://evil.example/tracker.png) and [a link](javascript:window.pwned=3)
+and <a href="x" onclick="window.pwned=4">more</a>
 
 <iframe src="https://evil.example"></iframe><style>body { display: none }</style>
 

@@ -58,7 +58,7 @@ def axe() -> str:
     return script.read_text(encoding="utf-8")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def provider() -> Iterator[ThreadedProvider]:
     with ScriptedProvider.run_in_thread(reply_to) as provider:
         yield provider
@@ -109,10 +109,10 @@ base_url = "{provider.base_url}"
 """
 
 
-@pytest.fixture
-def gateway(provider: ThreadedProvider, tmp_path: Path) -> Iterator[str]:
+@pytest.fixture(scope="session")
+def gateway(provider: ThreadedProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a gateway in front of the scripted provider."""
-    with serving(settings_for(provider), tmp_path) as (address, _):
+    with serving(settings_for(provider), tmp_path_factory.mktemp("gateway")) as (address, _):
         yield address
 
 

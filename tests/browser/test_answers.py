@@ -41,6 +41,7 @@ def test_markdown_is_shown_as_what_it_means(chat: Chat) -> None:
     expect(shown.locator("pre code")).to_contain_text("yield river.pop()")
     expect(shown.get_by_role("group", name="Code, python")).to_be_visible()
     expect(shown.locator("td").first).to_have_text("Nile")
+    expect(shown.locator("td").nth(1)).to_have_attribute("align", "right")
     expect(shown.get_by_role("link", name="the source")).to_have_attribute("rel", re.compile("noopener"))
 
 
@@ -59,16 +60,17 @@ def test_stop_leaves_the_provider_and_says_that_a_part_is_a_part(chat: Chat, pro
     chat.shows("drop drop drop")
     chat.press("Stop")
     chat.ends("Stopped")
-    provider.wait_until(lambda server: server.requests[0].disconnected.is_set())
+    provider.wait_until(lambda server: server.requests[-1].disconnected.is_set())
     assert chat.answer.get_attribute("data-outcome") == "cancelled"
 
 
 def test_escape_stops_too(chat: Chat, provider: ThreadedProvider) -> None:
+    before = len(provider.requests)
     chat.ask("silence")
-    provider.wait_until(lambda server: len(server.requests) == 1)
+    provider.wait_until(lambda server: len(server.requests) > before)
     chat.page.keyboard.press("Escape")
     chat.ends("Stopped")
-    provider.wait_until(lambda server: server.requests[0].disconnected.is_set())
+    provider.wait_until(lambda server: server.requests[-1].disconnected.is_set())
 
 
 def test_a_part_does_not_go_back_to_the_model_as_an_answer(chat: Chat, provider: ThreadedProvider) -> None:

@@ -33,7 +33,7 @@ def test_a_flood_is_stopped_where_the_page_shows_no_more(chat: Chat, provider: T
     chat.ask("flood")
     chat.ends("Stopped")
     expect(chat.answer.locator(".outcome")).to_contain_text("The page shows 2,000,000 characters of an answer")
-    provider.wait_until(lambda server: server.requests[0].disconnected.is_set())
+    provider.wait_until(lambda server: server.requests[-1].disconnected.is_set())
     assert 1_990_000 < chat.page.evaluate("document.querySelector('.answer .body').textContent.length") < 2_100_000
 
 
@@ -83,7 +83,7 @@ def test_a_cut_is_a_cut_at_the_provider_and_no_end_of_an_answer(chat: Chat, prov
     chat.shows("drop drop drop")
     chat.press("Cut the line")
     chat.ends("Failed")
-    provider.wait_until(lambda server: server.requests[0].disconnected.is_set())
+    provider.wait_until(lambda server: server.requests[-1].disconnected.is_set())
     chat.sees("#line-words", "connection cut")
     assert chat.answer.get_attribute("data-outcome") != "completed"
     expect(chat.answer.locator(".outcome")).to_contain_text("only a part")
@@ -96,7 +96,7 @@ def test_what_waited_in_the_queue_is_shown_before_the_cut_is(chat: Chat, provide
     chat.ask("endless")
     chat.sees("#fill-events", "32 of 32 events")
     chat.press("Cut the line")
-    provider.wait_until(lambda server: server.requests[0].disconnected.is_set())
+    provider.wait_until(lambda server: server.requests[-1].disconnected.is_set())
     seen = chat.text.count("drop")
     chat.press("Slow reader")
     chat.ends("Failed")
@@ -117,7 +117,7 @@ def test_reload_in_the_middle_of_an_answer_leaves_the_provider(chat: Chat, provi
     chat.ask("endless")
     chat.shows("drop drop drop")
     chat.page.reload()
-    provider.wait_until(lambda server: server.requests[0].disconnected.is_set())
+    provider.wait_until(lambda server: server.requests[-1].disconnected.is_set())
     chat.sees("#line-state", "connected")
     assert chat.page.locator("article").count() == 0
 

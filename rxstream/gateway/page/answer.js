@@ -1,7 +1,7 @@
 // One answer: the events of a stream, shown. Events are taken in when they come and painted once a frame.
 
 import { StreamingMarkdown, copyText } from "./markdown.js";
-import { safeLine, safeLink, safeText } from "./safe_text.js";
+import { SafeText, safeLine, safeLink } from "./safe_text.js";
 
 export const MAX_SHOWN = 2_000_000; // characters of an answer that a page shows
 const MAX_NOTES = 64; // calls, sources and notices that it lists
@@ -108,12 +108,13 @@ export class Answer {
 class PlainPart {
   constructor(root) {
     this.root = root;
+    this.safe = new SafeText();
     this.waiting = "";
     this.size = Infinity;
   }
 
   write(text) {
-    this.waiting += safeText(text);
+    this.waiting += this.safe.feed(text);
   }
 
   paint() {
@@ -129,6 +130,7 @@ class PlainPart {
   }
 
   end() {
+    this.waiting += this.safe.close();
     this.paint();
   }
 }

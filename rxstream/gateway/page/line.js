@@ -122,6 +122,7 @@ export class Line {
 
   #ended() {
     this.isRunning = false;
+    this.outstanding = 0; // what was asked for belongs to the answer that has ended
     this.#pace();
   }
 

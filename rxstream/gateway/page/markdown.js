@@ -6,7 +6,7 @@
 
 import { Marked, Lexer, Parser } from "./vendor/marked/marked.esm.js";
 import DOMPurify from "./vendor/dompurify/purify.es.mjs";
-import { safeText } from "./safe_text.js";
+import { SafeText } from "./safe_text.js";
 
 const MAX_BLOCK = 16 * 1024; // characters
 const SPLIT_LIST = 4 * 1024; // a list longer than this gives its finished items away
@@ -24,6 +24,7 @@ const SANITIZE = {
   ],
   ALLOWED_ATTR: ["href", "start", "align", "class"],
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
+  ADD_URI_SAFE_ATTR: ["start", "align"], // what they hold is no address
   ALLOW_ARIA_ATTR: false,
   ALLOW_DATA_ATTR: false,
   RETURN_DOM_FRAGMENT: true,
@@ -64,6 +65,7 @@ export class StreamingMarkdown {
   constructor(root) {
     this.root = root;
     this.links = Object.create(null); // definitions so far: [name]: address
+    this.safe = new SafeText();
     this.waiting = ""; // taken in, not painted
     this.tail = ""; // the source of the block that may still change
     this.tailNodes = [];
@@ -71,7 +73,7 @@ export class StreamingMarkdown {
   }
 
   write(text) {
-    this.waiting += safeText(text);
+    this.waiting += this.safe.feed(text);
   }
 
   /** Show what was written, up to a bound. Returns whether more waits. */
@@ -85,6 +87,7 @@ export class StreamingMarkdown {
   }
 
   end() {
+    this.waiting += this.safe.close();
     while (this.paint());
     this.append?.("", true);
     this.append = null;
@@ -114,6 +117,11 @@ export class StreamingMarkdown {
     const started = performance.now();
     const tokens = this.#lex();
     if (tokens === null) return this.#allPlain();
+    const code = tokens.findIndex((token) => token.type === "code" && token.codeBlockStyle !== "indented");
+    if (code > 0) {
+      this.#commit(tokens.slice(0, code), tokens.slice(code)); // it then stands at the beginning of the tail
+      return this.#again();
+    }
     const last = tokens.findLastIndex((token) => token.type !== "space" && token.type !== "more");
     if (last > 0) {
       this.#commit(tokens.slice(0, last), tokens.slice(last));

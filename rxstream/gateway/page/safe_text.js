@@ -18,7 +18,23 @@ function showBidi(character) {
   return `⟨U+${character.charCodeAt(0).toString(16).toUpperCase()}⟩`;
 }
 
-/** Every character that stands alone decides alone, so it does not matter where a text was cut. */
+/** Text that comes in pieces: it does not matter where it was cut. */
+export class SafeText {
+  #held = ""; // a carriage return, which is half of a line's end if a line feed follows
+
+  feed(text) {
+    const all = this.#held + text;
+    this.#held = all.endsWith("\r") ? "\r" : "";
+    return safeText(this.#held === "" ? all : all.slice(0, -1));
+  }
+
+  close() {
+    const rest = safeText(this.#held);
+    this.#held = "";
+    return rest;
+  }
+}
+
 export function safeText(text) {
   return String(text).replace(/\r\n?/g, "\n").replace(CONTROLS, showControl).replace(BIDI, showBidi);
 }
