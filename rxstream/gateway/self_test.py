@@ -6,7 +6,7 @@ Whoever reads it through a proxy sees whether the proxy passes frames on as they
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 from starlette.requests import Request
@@ -32,9 +32,14 @@ MAX_STREAMS: Final = 8
 
 
 class SelfTest:
-    """The ASGI application of the stream: `?n=10&interval_ms=200`."""
+    """The ASGI application of the stream: `?n=10&interval_ms=200`.
 
-    def __init__(self) -> None:
+    Args:
+        is_ending: whether the server is about to end, and with it what runs here.
+    """
+
+    def __init__(self, is_ending: Callable[[], bool]) -> None:
+        self._is_ending = is_ending
         self._running = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -53,30 +58,34 @@ class SelfTest:
             return
         self._running += 1
         try:
-            await _response(request, count, interval_ms)(scope, receive, send)
+            await self._response(request, count, interval_ms)(scope, receive, send)
         finally:
             self._running -= 1
 
+    def _response(self, request: Request, count: int, interval_ms: int) -> Response:
+        # What the last proxy speaks to us is what the client cannot see.
+        frames = self._frames(count, interval_ms, str(request.scope.get("http_version", "")))
+        return StreamingResponse(frames, headers={**SSE_HEADERS, MARK: "1"})
 
-def self_test_route() -> Route:
-    """The route of the stream."""
-    return Route(SELF_TEST_PATH, SelfTest(), methods=["GET"])
+    async def _frames(self, count: int, interval_ms: int, http_version: str) -> AsyncIterator[bytes]:
+        clock = asyncio.get_running_loop().time
+        begun = clock()
+        for number in range(1, count + 1):
+            if number > 1:
+                await asyncio.sleep(interval_ms / 1000)
+            if self._is_ending():
+                return
+            at_ms = round((clock() - begun) * 1000)
+            yield data_frame({"n": number, "of": count, "at_ms": at_ms, "http": http_version})
 
 
-def _response(request: Request, count: int, interval_ms: int) -> Response:
-    # What the last proxy speaks to us is what the client cannot see.
-    frames = _frames(count, interval_ms, str(request.scope.get("http_version", "")))
-    return StreamingResponse(frames, headers={**SSE_HEADERS, MARK: "1"})
+def self_test_route(is_ending: Callable[[], bool]) -> Route:
+    """The route of the stream.
 
-
-async def _frames(count: int, interval_ms: int, http_version: str) -> AsyncIterator[bytes]:
-    clock = asyncio.get_running_loop().time
-    begun = clock()
-    for number in range(1, count + 1):
-        if number > 1:
-            await asyncio.sleep(interval_ms / 1000)
-        at_ms = round((clock() - begun) * 1000)
-        yield data_frame({"n": number, "of": count, "at_ms": at_ms, "http": http_version})
+    Args:
+        is_ending: whether the server is about to end.
+    """
+    return Route(SELF_TEST_PATH, SelfTest(is_ending), methods=["GET"])
 
 
 def _number(request: Request, name: str, default: int, limit: int) -> int:

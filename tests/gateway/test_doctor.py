@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import httpx
@@ -249,6 +250,23 @@ def test_a_self_test_whose_client_left_makes_room() -> None:
             return (await client.get("/healthz/stream?n=1")).status_code
 
     assert run_virtual(main()) == 200
+
+
+def test_a_self_test_ends_when_the_gateway_does() -> None:
+    async def main() -> tuple[str, float]:
+        async with httpx.AsyncClient() as client:
+            async with running(CONFIG) as gateway:
+                test = f"{gateway.base_url}/healthz/stream?n=50&interval_ms=1000"
+                async with client.stream("GET", test) as response:
+                    pieces = response.aiter_text()
+                    first = await anext(pieces)
+                    gateway.gateway.slots.is_closed = True
+                    rest = [piece async for piece in pieces]
+                    return first + "".join(rest), asyncio.get_running_loop().time()
+
+    text, seconds = run_virtual(main())
+    assert text == 'data: {"n":1,"of":50,"at_ms":0,"http":"1.1"}\n\n'
+    assert seconds < 2
 
 
 def test_the_self_test_has_nothing_in_it_but_times() -> None:
