@@ -21,6 +21,12 @@ MAX_NAME: Final = 256
 
 SHOWN_NAMES: Final = 20
 
+SETTINGS: Final[Mapping[str, str]] = {
+    "pass api_key=...": "name another variable with api_key_env",
+    "pass base_url=...": "give it a base_url",
+}
+"""What `connect` tells a programmer, for who writes settings."""
+
 CONNECT_SECONDS: Final = 10.0
 WRITE_SECONDS: Final = 60.0
 
@@ -153,6 +159,8 @@ class Catalogue:
             )
         except StreamError as error:
             problem = str(error)
+        for argument, setting in SETTINGS.items():
+            problem = problem.replace(argument, setting)
         raise CatalogueError(f"{_where(number, entry)}: {problem}")
 
     def _behind(self, alias: str, name: str) -> Target:

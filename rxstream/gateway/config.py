@@ -184,11 +184,12 @@ class Config(BaseModel):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Config:
-        seen: set[str] = set()
-        for entry in self.models:
-            if entry.public_name in seen:
-                raise ValueError(f"two models have the name {entry.public_name!r}: give one of them another `name`")
-            seen.add(entry.public_name)
+        first: dict[str, int] = {}
+        for number, entry in enumerate(self.models):
+            other = first.setdefault(entry.public_name, number)
+            if other != number:
+                both = f"models[{other}] and models[{number}]"
+                raise ValueError(f"{both} have the same name {entry.public_name!r}: give one of them another `name`")
         return self
 
 

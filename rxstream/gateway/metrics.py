@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from rxstream.gateway.slots import StreamSlots
@@ -53,6 +53,7 @@ class Metrics:
             about,
             registry=registry,
         )
+        ProcessCollector(registry=registry)  # memory, CPU and open files, where the system tells them
         active = Gauge("rxstream_streams_active", "Requests to models that run now.", registry=registry)
         active.set_function(lambda: slots.taken)
         limit = Gauge("rxstream_streams_limit", "How many may run at once.", registry=registry)

@@ -109,7 +109,7 @@ def test_every_mistake_is_told_with_its_line(file: Path) -> None:
         ('[server]\n"tok\\u0065ns" = [""]', "g.toml:2: server.tokens: a token is made of printable ASCII"),
         ("[server]\nport = \n", "g.toml:2: it is not TOML: Invalid value"),
         ("[server", "g.toml:1: it is not TOML: Expected ']'"),
-        ("[[models]]\nprovider='openai'\n[[models]]\nprovider='openai'\n", "g.toml: two models have the name 'openai'"),
+        ("[[models]]\nprovider='openai'\n[[models]]\nprovider='openai'\n", "g.toml: models[0] and models[1] have the same name 'openai'"),
         (
             "[[models]]\nprovider='cohere-v1'",
             "g.toml:2: models[0].provider: answers of 'cohere-v1' can be read, but no",
