@@ -104,6 +104,7 @@ def chat(
     0 completed or cut at a limit, 3 failed or broken off, 130 interrupted, 2 wrong use.
     """
     from rxstream.cli.chat import ChatOptions, run_chat
+    from rxstream.cli.words import in_words
     from rxstream.errors import StreamError
     from rxstream.local import LocalModelError
 
@@ -120,7 +121,7 @@ def chat(
             )
         )
     except (LocalModelError, StreamError, ValueError) as error:
-        refuse(str(error))
+        refuse(in_words(error))
     raise typer.Exit(code)
 
 
@@ -182,6 +183,7 @@ def record(
     interrupted, 2 wrong use.
     """
     from rxstream.cli.record import RecordOptions, run_record
+    from rxstream.cli.words import in_words
     from rxstream.errors import StreamError
     from rxstream.local import LocalModelError
 
@@ -194,7 +196,7 @@ def record(
             RecordOptions(out, url, wire, data, header or [], provider, base_url, model, prompt or "", max_tokens)
         )
     except (LocalModelError, StreamError, ValueError) as error:
-        refuse(str(error))
+        refuse(in_words(error))
     raise typer.Exit(code)
 
 

@@ -17,6 +17,7 @@ from rxstream.cli.console import say
 from rxstream.cli.exit_codes import INTERRUPTED, exit_code
 from rxstream.cli.interrupt import cancel_on_interrupt
 from rxstream.cli.probe import Probe
+from rxstream.cli.words import check_provider, in_words
 from rxstream.consume.subscribe import subscribe
 from rxstream.endpoint import Endpoint, connect
 from rxstream.local import LocalModel
@@ -78,12 +79,13 @@ async def _chat(options: ChatOptions) -> int:
         end = await subscribe(events, TerminalSink(show_reasoning=options.show_reasoning)).end()
         options.say(probe.summary(end, stats))
         if end.error is not None:
-            options.say(f"rxstream: {end.error}")
+            options.say(f"rxstream: {in_words(end.error)}")
         return INTERRUPTED if stop.is_cancelled else exit_code(end.outcome)
 
 
 async def open_endpoint(options: ChatOptions, stack: AsyncExitStack) -> Endpoint:
     """Who answers: the local model, closed with `stack`, or a provider."""
+    check_provider(options.provider)
     if options.base_url is not None or options.provider not in LOCAL_WIRES:
         return connect(options.provider, base_url=options.base_url, model=options.model)
     local = await stack.enter_async_context(LocalModel())

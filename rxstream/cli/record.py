@@ -20,10 +20,10 @@ from rxstream.cli.chat import ChatOptions, open_endpoint, request_of
 from rxstream.cli.console import refuse, say
 from rxstream.cli.exit_codes import FAILED, INTERRUPTED, exit_code
 from rxstream.cli.interrupt import cancel_on_interrupt
+from rxstream.cli.words import check_wire
 from rxstream.consume.iterate import iterate
 from rxstream.consume.subscribe import subscribe
 from rxstream.events import Cancelled
-from rxstream.providers.registry import wire_names
 from rxstream.recording.store import RecordingFile
 from rxstream.sinks.terminal import TerminalSink
 from rxstream.sources.http import http_stream
@@ -65,14 +65,8 @@ class RecordOptions:
 
 def run_record(options: RecordOptions) -> int:
     """Record one answer, and write its text as it comes where its wire is known. Returns the exit code."""
-    if options.wire is not None and options.wire not in wire_names():
-        refuse(f"there is no wire {options.wire!r}; known are {', '.join(wire_names())}")
-    try:
-        RecordingFile(options.out).begin().close()  # a place that cannot be written is told before anything is asked
-    except FileExistsError:
-        refuse(f"{str(options.out)!r} is there and is no recording: name another file")
-    except OSError as error:
-        refuse(f"cannot write {str(options.out)!r}: {error.strerror}")
+    if options.wire is not None:
+        check_wire(options.wire)
     try:
         return asyncio.run(_record(options))
     except KeyboardInterrupt:
@@ -90,12 +84,23 @@ async def _record(options: RecordOptions) -> int:
         except Interrupted:
             say("cancelled")
             return INTERRUPTED
+        _begin(options.out)
         recorded = chunks.pipe(
             ops.cancel_on(stop), rx.do_action(tally.note), ops.record(RecordingFile(options.out, wire=wire))
         )
         code = await (_read_bytes(recorded) if wire is None else _read_text(recorded, wire))
         say(f"{options.out}: {tally.chunks} chunks, {tally.bytes} bytes")
         return INTERRUPTED if stop.is_cancelled else code
+
+
+def _begin(out: Path) -> None:
+    """Replace what is there, once all else is known to be right: what cannot be written is told before the request."""
+    try:
+        RecordingFile(out).begin().close()
+    except FileExistsError:
+        refuse(f"{str(out)!r} is there and is no recording: name another file")
+    except OSError as error:
+        refuse(f"cannot write {str(out)!r}: {error.strerror}")
 
 
 class _Tally:

@@ -16,6 +16,7 @@ from reactivex import Observable, abc
 from rxstream import operators as ops
 from rxstream.cli.console import refuse, say
 from rxstream.cli.exit_codes import INTERRUPTED, exit_code
+from rxstream.cli.words import check_wire
 from rxstream.consume.collect import collect
 from rxstream.consume.iterate import iterate
 from rxstream.consume.subscribe import subscribe
@@ -23,7 +24,6 @@ from rxstream.errors import StreamError
 from rxstream.events import EVENT_ADAPTER, Event
 from rxstream.flow.scheduler import FlowScheduler
 from rxstream.flow.stage import Stage, stage_operator
-from rxstream.providers.registry import wire_names
 from rxstream.recording.lines import MAGIC
 from rxstream.recording.reading import RecordingReader, is_recording
 from rxstream.response.error_json import error_json_object
@@ -118,8 +118,10 @@ def _recorded_events(recording: RecordingReader, options: ReplayOptions) -> Obse
 def _known(wire: str | None) -> str:
     if wire is None:
         refuse("which wire is it? Name it: --wire openai-chat (rxstream providers lists them)")
-    if wire not in wire_names():
-        refuse(f"there is no wire {wire!r}; known are {', '.join(wire_names())}")
+    try:
+        check_wire(wire)
+    except ValueError as error:
+        refuse(str(error))
     return wire
 
 

@@ -125,7 +125,7 @@ def test_a_body_is_still_a_body(rxstream: CommandLine) -> None:
         (("record", "ftp://x", "--out", "r.jsonl"), "http://"),
         (("record", "http://127.0.0.1:9", "--out", "mine.txt"), "no recording"),
         (("record", "http://127.0.0.1:9", "--out", "none/r.jsonl"), "cannot write"),
-        (("record", "http://127.0.0.1:9", "--wire", "nobody"), "openai-chat"),
+        (("record", "http://127.0.0.1:9", "--wire", "nobody"), "rxstream providers"),
         (("record", "http://127.0.0.1:9", "--header", "x"), "Name: value"),
         (("record", "http://127.0.0.1:9", "--header", "x: $NO_SUCH_VARIABLE"), "NO_SUCH_VARIABLE"),
         (("record", "http://127.0.0.1:9", "--header", "x: $"), "$$"),

@@ -122,7 +122,7 @@ def test_the_provider_failed_is_exit_code_three(rxstream: CommandLine, tmp_path:
     ("arguments", "says"),
     [
         (("replay", "none.sse", "--wire", "openai-chat"), "none.sse"),
-        (("replay", "body.sse", "--wire", "nobody"), "anthropic"),
+        (("replay", "body.sse", "--wire", "nobody"), "rxstream providers"),
         (("replay", "body.sse"), "--wire"),
         (("replay", "body.sse", "--wire", "openai-chat", "--cut", "0"), "--cut"),
         (("replay", "body.sse", "--wire", "openai-chat", "--as", "music"), "response"),
