@@ -24,4 +24,5 @@ def refuse(text: str) -> NoReturn:
 
 def missing_extra(extra: str, error: ModuleNotFoundError) -> str:
     """The sentence for a command whose optional packages are not installed."""
-    return f'this needs the extra "{extra}" ({error.name} is missing): pip install "rxstream[{extra}]"'
+    package = (error.name or "a package").partition(".")[0]
+    return f'this needs the extra "{extra}" ({package} is missing): pip install "rxstream[{extra}]"'

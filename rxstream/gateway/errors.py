@@ -8,7 +8,7 @@ from starlette.types import Scope
 from rxstream.encoders.http_status import error_body, error_content_type, http_status, retry_headers
 from rxstream.gateway.refusals import Refusal
 
-__all__ = ("error_response", "format_of")
+__all__ = ("error_response", "format_of", "own_path")
 
 FORMATS = (("/v1/messages", "anthropic"), ("/v1/responses", "openai-responses"), ("/api/chat", "ai-sdk-ui"))
 """Which API's words an error has, by the beginning of the path; everywhere else it is OpenAI's."""
@@ -17,9 +17,15 @@ UNREAD = (408, 413)
 """Answers to requests that are not read to their end: the connection is of no more use."""
 
 
+def own_path(scope: Scope) -> str:
+    """The path of a request, seen from the gateway: without that of the application it is mounted in."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))
+
+
 def format_of(scope: Scope) -> str:
     """The format of a request's errors."""
-    path: str = scope.get("path", "")
+    path = own_path(scope)
     return next((name for start, name in FORMATS if path == start or path.startswith(f"{start}/")), "openai-chat")
 
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rxstream.gateway.config import ServerConfig
-from rxstream.gateway.errors import error_response, format_of
+from rxstream.gateway.errors import error_response, format_of, own_path
 from rxstream.gateway.refusals import Refusal, not_allowed, wrong_token
 
 __all__ = ("Security", "configured_tokens", "is_loopback_host")
@@ -66,7 +66,7 @@ class Security:
         origin = headers.get(b"origin", b"").decode("latin-1").lower()
         host = headers.get(b"host", b"").decode("latin-1").lower()
         if self._tokens:
-            if not _is_open(scope["path"]) and not self._is_known(_tokens_of(scope, headers)):
+            if not _is_open(own_path(scope)) and not self._is_known(_tokens_of(scope, headers)):
                 return wrong_token()
         elif not (is_loopback_host(_host_name(host)) or _host_name(host) in self._hosts):
             return not_allowed(

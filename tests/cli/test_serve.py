@@ -147,3 +147,13 @@ def test_a_port_that_is_taken_is_told(rxstream: CommandLine, tmp_path: Path) -> 
 def test_the_settings_are_shown_as_schema_and_as_page(rxstream: CommandLine) -> None:
     assert "server" in json.loads(rxstream("config", "schema").stdout)["properties"]
     assert rxstream("config", "schema", "--markdown").stdout.startswith("### `[server]`")
+
+
+@pytest.mark.parametrize("module", ["starlette", "uvicorn", "pydantic_settings", "prometheus_client"])
+def test_without_the_extra_one_sentence_says_what_to_install(module: str) -> None:
+    hidden = f"import sys; sys.modules[{module!r}] = None; from rxstream.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", hidden, "serve"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f'rxstream: this needs the extra "gateway" ({module} is missing): pip install "rxstream[gateway]"\n'
+    )

@@ -7,6 +7,8 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
@@ -16,7 +18,7 @@ from rxstream.gateway.security import configured_tokens, is_loopback_host
 from rxstream.gateway.serve import ServeError, check_exposure
 from rxstream.testing import answer, run
 
-from .kit import ASK, CHAT, MESSAGES, asking, config_for
+from .kit import ASK, CHAT, MESSAGES, asking, client_of, config_for
 
 TOKEN = "rx-planted-token-1"
 TOKENS = {"tokens": [TOKEN, "rx-other"]}
@@ -78,6 +80,22 @@ def test_a_token_opens_in_each_of_the_ways_that_clients_have(headers: dict[str, 
 def test_nothing_else_opens(headers: dict[str, str]) -> None:
     paths = [CHAT, MESSAGES, "/v1/models", "/metrics", "/v1/nothing", "/openapi.json", "/staticx", "/healthz/"]
     assert statuses([(path, headers) for path in paths], **TOKENS) == [401] * len(paths)
+
+
+def test_a_gateway_inside_another_application_is_the_same() -> None:
+    async def main() -> None:
+        gateway = create_app(config_for("http://127.0.0.1:9", server=TOKENS))
+        outer = Starlette(routes=[Mount("/models", gateway)])
+        async with client_of(outer) as client:
+            assert (await client.get("/models/healthz")).status_code == 200
+            assert (await client.get("/models/v1/models")).status_code == 401
+            said = await client.post(f"/models{MESSAGES}", json=ASK[MESSAGES])
+            assert (said.status_code, said.json()["type"]) == (401, "error")
+            listed = await client.get("/models/v1/models", headers={"x-api-key": TOKEN})
+            assert listed.json()["data"][0]["id"] == "m"
+        await gateway.state.gateway.aclose()
+
+    run(main())
 
 
 def test_probes_need_no_token() -> None:
