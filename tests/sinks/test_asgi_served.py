@@ -172,6 +172,23 @@ def test_a_client_process_that_was_stopped_is_left_after_the_write_timeout() -> 
     assert [str(end.error) for end in ends] == ["the write timeout of 0.5 s ran out: the client took nothing of it"]
 
 
+@behind_any_middleware
+def test_a_client_that_does_not_read_is_left_by_the_provider_behind_any_middleware(
+    middleware: list[Middleware],
+) -> None:
+    ends: list[StreamEnd] = []
+
+    async def main() -> None:
+        script = Reply([Repeat(lambda _: WORD % b"word" * 1000)])
+        async with gateway(script, middleware, ends, write_timeout_seconds=0.3) as (provider, address):
+            async with bare_socket(address) as client:
+                await send(client, REQUEST)
+                await (await provider.request()).disconnected.wait()
+
+    run(main())
+    assert [end.outcome for end in ends] == ["failed"]
+
+
 def test_a_stopped_client_holds_no_connection_of_the_server() -> None:
     """The server ends by itself: it would wait for a connection whose last bytes nobody takes."""
     ends: list[StreamEnd] = []
