@@ -265,7 +265,8 @@ class OpenAIChatEncoder:
         choice = self._enter(event.choice, out)
         call = self._calls.at_part(event.choice, event.part_id)
         if call is not None:
-            self._call_delta(call, call_signature(event.data), out)
+            # The empty piece: OpenAI's client and the AI SDK end a stream at a piece of a call without a `function`.
+            self._call_delta(call, {call.kind: _piece(call, ""), **call_signature(event.data)}, out)
         else:
             detail = reasoning_detail(event.kind, event.data, event.part_id)
             self._delta(choice, {"reasoning_details": [detail]}, out)
@@ -295,8 +296,7 @@ class OpenAIChatEncoder:
         self._enter(event.choice, out)
         call = self._calls.start(event)
         if call is not None:
-            text = {"input": ""} if call.kind == "custom" else {"arguments": ""}
-            tool: JsonValue = {"name": call.name, **text}
+            tool: JsonValue = {"name": call.name, **_piece(call, "")}
             self._call_delta(call, {"id": call.call_id, "type": call.kind, call.kind: tool}, out)
 
     def _on_call_delta(self, event: ToolCallDelta, out: list[bytes]) -> None:
@@ -310,7 +310,7 @@ class OpenAIChatEncoder:
         if piece is not None and piece[1]:
             call, arguments = piece
             self._enter(call.choice, out)
-            self._call_delta(call, {call.kind: {"input" if call.kind == "custom" else "arguments": arguments}}, out)
+            self._call_delta(call, {call.kind: _piece(call, arguments)}, out)
 
     def _on_result(self, event: ToolResult, out: list[bytes]) -> None:
         """A tool on this side has run: the client must not run it again, and is not told to."""
@@ -325,6 +325,10 @@ class OpenAIChatEncoder:
 
     def _on_cancelled(self, event: Cancelled, out: list[bytes]) -> None:
         self._cause = self._cause or event.cause  # the first one ended the stream
+
+
+def _piece(call: OutgoingCall, arguments: str) -> dict[str, JsonValue]:
+    return {"input" if call.kind == "custom" else "arguments": arguments}
 
 
 _HANDLERS: Final[Mapping[type, Callable[[OpenAIChatEncoder, Any, list[bytes]], None]]] = {
