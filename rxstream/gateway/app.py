@@ -43,6 +43,8 @@ def create_app(config: Config, *, client: Any = None) -> Starlette:
 
         uvicorn.run(create_app(load_config("gateway.toml")))    # or `rxstream serve`, which also bounds send buffers
 
+    Inside another application (`Mount`) its lifespan is not run: `await app.state.gateway.aclose()` is yours to call.
+
     Args:
         config: the settings.
         client: sends the requests to providers, an `httpx.AsyncClient` or one with its interface, and stays yours to

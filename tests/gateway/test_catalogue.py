@@ -86,7 +86,11 @@ def test_names_are_listed_aliases_first() -> None:
 @pytest.mark.parametrize(
     ("models", "aliases", "told"),
     [
-        ([{"provider": "openai", "model": "x"}], {}, r"models\[0\] \(openai/x\): there is no key .* OPENAI_API_KEY, or name another variable"),
+        (
+            [{"provider": "openai", "model": "x"}],
+            {},
+            r"models\[0\] \(openai/x\): there is no key .* OPENAI_API_KEY, or name another variable",
+        ),
         ([{"provider": "openai", "model": "x", "api_key_env": "NOT_SET"}], {}, "the variable NOT_SET is not set"),
         ([{"provider": "openai-chat", "base_url": "gopher://x"}], {}, "the base URL .* is not valid"),
         (MODELS, {"a": "nothing"}, "aliases.a: there is no model 'nothing'"),

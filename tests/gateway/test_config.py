@@ -101,6 +101,10 @@ def test_every_mistake_is_told_with_its_line(file: Path) -> None:
     [
         ("server = 3", "g.toml:1: server: Input should be a valid dictionary or instance of ServerConfig"),
         ("server.port = 'x'", "g.toml:1: server.port: Input should be a valid integer, unable to parse string"),
+        ("\nserver = {host = 'x', port = 'x'}", "g.toml:2: server.port"),
+        ("[[models]]\nprovider='openai'\n[models.headers]\nx.y = 1", "g.toml:4: models[0].headers.x: Input should be"),
+        ("[[models]]\nprovider='openai'\n[[models]]\n[models.headers]\nx = 1", "g.toml:3: models[1].provider: it is"),
+        ("[limits.max_text_bytes]\n", "g.toml:1: limits.max_text_bytes: Input should be a valid integer"),
         ("\n[[models]]\nname = 'x'", "g.toml:2: models[0].provider: it is missing"),
         (
             "models = [\n {provider='openai'},\n {provider='nope1'}]",
@@ -109,7 +113,10 @@ def test_every_mistake_is_told_with_its_line(file: Path) -> None:
         ('[server]\n"tok\\u0065ns" = [""]', "g.toml:2: server.tokens: a token is made of printable ASCII"),
         ("[server]\nport = \n", "g.toml:2: it is not TOML: Invalid value"),
         ("[server", "g.toml:1: it is not TOML: Expected ']'"),
-        ("[[models]]\nprovider='openai'\n[[models]]\nprovider='openai'\n", "g.toml: models[0] and models[1] have the same name 'openai'"),
+        (
+            "[[models]]\nprovider='openai'\n[[models]]\nprovider='openai'\n",
+            "g.toml: models[0] and models[1] have the same name 'openai'",
+        ),
         (
             "[[models]]\nprovider='cohere-v1'",
             "g.toml:2: models[0].provider: answers of 'cohere-v1' can be read, but no",

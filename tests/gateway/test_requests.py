@@ -144,6 +144,12 @@ def test_stream_must_be_true_or_false(path: str) -> None:
         assert "stream" in message_of(said)
 
 
+def test_stream_options_must_be_an_object() -> None:
+    said, asked = post(CHAT, {**ASK[CHAT], "stream": True, "stream_options": [1]})
+    assert (said.status_code, asked) == (400, [])
+    assert "`stream_options` must be an object" in message_of(said)
+
+
 @pytest.mark.parametrize(
     ("content", "headers", "status", "told"),
     [

@@ -21,6 +21,21 @@ PIECE = b'data: {"id":"a","choices":[{"index":0,"delta":{"content":"first"}}]}\n
 STREAM = {**ASK[CHAT], "stream": True}
 
 
+def scope_of_post() -> dict[str, Any]:
+    """What a server tells of a request, as ASGI has it from 2.4 on: a send to a client that is gone raises."""
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "http_version": "1.1",
+        "method": "POST",
+        "path": CHAT,
+        "raw_path": CHAT.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")],
+    }
+
+
 def test_middleware_that_compresses_leaves_a_stream_alone() -> None:
     async def main() -> None:
         more = asyncio.Event()
@@ -63,20 +78,9 @@ def test_a_client_that_is_gone_before_the_head_holds_nothing(stream: bool) -> No
             async def send(_: Any) -> None:
                 raise OSError("the client is gone")
 
-            scope = {
-                "type": "http",
-                "asgi": {"version": "3.0", "spec_version": "2.4"},
-                "http_version": "1.1",
-                "method": "POST",
-                "path": CHAT,
-                "raw_path": CHAT.encode(),
-                "query_string": b"",
-                "root_path": "",
-                "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")],
-            }
             async with app.router.lifespan_context(app):
                 try:
-                    await app(scope, receive, send)
+                    await app(scope_of_post(), receive, send)
                 except OSError:
                     assert not stream  # of a whole answer the server itself is told
                 assert app.state.gateway.slots.taken == 0
@@ -137,3 +141,55 @@ def test_the_providers_hop_headers_stay_there(stream: bool) -> None:
             assert said.headers.get("content-encoding", "identity") == "identity"
 
     run(main())
+
+
+def test_a_client_that_leaves_before_its_request_is_there_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, LOGGER_NAME)
+
+    async def main() -> None:
+        app = create_app(config_for("http://127.0.0.1:9"))
+        messages = iter(({"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}))
+
+        async def receive() -> dict[str, Any]:
+            return next(messages)
+
+        async def send(message: Any) -> None:
+            raise AssertionError(f"nobody hears {message}")
+
+        async with app.router.lifespan_context(app):
+            await app(scope_of_post(), receive, send)
+
+    run(main())
+    (line,) = (record.__dict__["fields"] for record in caplog.records)
+    assert (line["outcome"], line["cause"], line["error"]) == ("cancelled", "client_disconnect", None)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_server_that_cancels_the_request_ends_the_provider(stream: bool, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, LOGGER_NAME)
+
+    async def main() -> None:
+        async with assert_no_leaks(), ScriptedProvider(Reply([Stall()])) as provider:
+            app = create_app(config_for(provider.base_url))
+            body = json.dumps({**ASK[CHAT], "stream": stream}).encode()
+            messages = iter(({"type": "http.request", "body": body},))
+
+            async def receive() -> dict[str, Any]:
+                for message in messages:
+                    return message
+                return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]  # never done
+
+            async def send(_: Any) -> None:
+                raise AssertionError("there is nothing to send")
+
+            async with app.router.lifespan_context(app):
+                serving = asyncio.ensure_future(app(scope_of_post(), receive, send))
+                record = await provider.request()
+                serving.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await serving
+                await record.disconnected.wait()
+
+    run(main())
+    (line,) = (record.__dict__["fields"] for record in caplog.records)
+    assert (line["outcome"], line["cause"]) == ("cancelled", "operator")
