@@ -19,9 +19,9 @@ async ({ text, size }) => {
     markdown.paint();
   }
   markdown.end();
-  const text_ = root.textContent;
+  const shown = root.innerText;
   root.remove();
-  return text_;
+  return shown;
 }
 """
 

@@ -8,9 +8,11 @@ import { Marked, Lexer, Parser } from "./vendor/marked/marked.esm.js";
 import DOMPurify from "./vendor/dompurify/purify.es.mjs";
 import { SafeText } from "./safe_text.js";
 
-const MAX_BLOCK = 16 * 1024; // characters
-const SPLIT_LIST = 4 * 1024; // a list longer than this gives its finished items away
+const MAX_BLOCK = 8 * 1024; // characters; a hostile block costs marked the square of its length, or worse
+const STEP = 4 * 1024; // so many characters join the tail before it is looked at
+const SPLIT_LIST = 2 * 1024; // a list longer than this gives its finished items away
 const SEGMENT = 8 * 1024; // plain text and code are put into elements of this size, so that layout stays linear
+const BLOCKS = 64; // in one stretch of the page, for the same reason
 const PER_PAINT = 64 * 1024; // characters taken in by one paint
 const SLOW_BLOCK_MS = 120; // a tail that costs this much goes on as plain text
 
@@ -79,7 +81,7 @@ export class StreamingMarkdown {
   /** Show what was written, up to a bound. Returns whether more waits. */
   paint() {
     if (this.waiting.length === 0) return false;
-    const end = isHighSurrogate(this.waiting, PER_PAINT - 1) ? PER_PAINT + 1 : PER_PAINT;
+    const end = cutAt(this.waiting, PER_PAINT);
     const piece = this.waiting.slice(0, end);
     this.waiting = this.waiting.slice(end);
     this.#take(piece);
@@ -100,8 +102,9 @@ export class StreamingMarkdown {
     let rest = text;
     while (rest !== "") {
       if (this.append === null) {
-        this.tail += rest;
-        rest = this.#blocks();
+        const end = cutAt(rest, STEP);
+        this.tail += rest.slice(0, end);
+        rest = this.#blocks() + rest.slice(end);
       } else {
         rest = this.append(rest, false);
         if (rest !== null) this.append = null;
@@ -122,7 +125,7 @@ export class StreamingMarkdown {
       this.#commit(tokens.slice(0, code), tokens.slice(code)); // it then stands at the beginning of the tail
       return this.#again();
     }
-    const last = tokens.findLastIndex((token) => token.type !== "space" && token.type !== "more");
+    const last = tokens.findLastIndex((token) => token.type !== "space");
     if (last > 0) {
       this.#commit(tokens.slice(0, last), tokens.slice(last));
       return this.#again();
@@ -145,9 +148,7 @@ export class StreamingMarkdown {
     try {
       const lexer = new Lexer(markdown.defaults);
       Object.assign(lexer.tokens.links, this.links);
-      const tokens = lexer.lex(this.tail.slice(0, MAX_BLOCK * 2));
-      if (this.tail.length > MAX_BLOCK * 2) tokens.push({ type: "more", raw: this.tail.slice(MAX_BLOCK * 2) });
-      return tokens;
+      return lexer.lex(this.tail);
     } catch {
       return null; // nested too deep
     }
@@ -175,17 +176,28 @@ export class StreamingMarkdown {
 
   #show(tokens) {
     const nodes = [];
-    const shown = tokens.filter((token) => token.type !== "more");
     try {
-      const html = Parser.parse(shown, markdown.defaults);
+      const html = Parser.parse(tokens, markdown.defaults);
       const fragment = DOMPurify.sanitize(html, SANITIZE);
-      nodes.push(...fragment.childNodes);
+      nodes.push(...fragment.children); // between them are lines' ends, which nobody sees
     } catch {
-      nodes.push(plainBlock(shown.map((token) => token.raw).join("")));
+      nodes.push(plainBlock(tokens.map((token) => token.raw).join("")));
     }
     this.tailNodes.forEach((node) => node.remove());
-    this.root.append(...nodes);
     this.tailNodes = nodes;
+    this.#place(nodes);
+  }
+
+  #place(nodes) {
+    for (const node of nodes) {
+      let stretch = this.root.lastElementChild;
+      if (stretch === null || stretch.childElementCount >= BLOCKS) {
+        stretch = document.createElement("div");
+        stretch.className = "stretch";
+        this.root.append(stretch);
+      }
+      stretch.append(node);
+    }
   }
 
   // Code between fences ---------------------------------------------------------------------------------------------
@@ -201,7 +213,7 @@ export class StreamingMarkdown {
     this.tailNodes.forEach((node) => node.remove());
     this.tailNodes = [];
     const block = codeBlock(info.trim().split(/\s/, 1)[0] ?? "");
-    this.root.append(block.frame);
+    this.#place([block.frame]);
     this.append = codeReader(block, indent.length, fence);
     return rest === "" ? "" : this.#through(rest);
   }
@@ -237,7 +249,7 @@ export class StreamingMarkdown {
     this.tail = "";
     const plain = document.createElement("div");
     plain.className = "plain";
-    this.root.append(plain);
+    this.#place([plain]);
     this.append = plainReader(plain);
     return text === "" ? "" : this.#through(text);
   }
@@ -309,8 +321,7 @@ function segments(root, tag) {
         root.append(last);
         size = 0;
       }
-      let end = Math.min(text.length, start + SEGMENT - size);
-      if (end < text.length && isHighSurrogate(text, end - 1)) end += 1;
+      const end = cutAt(text, start + SEGMENT - size);
       last.append(text.slice(start, end));
       size += end - start;
       start = end;
@@ -318,8 +329,10 @@ function segments(root, tag) {
   };
 }
 
-function isHighSurrogate(text, index) {
-  return (text.charCodeAt(index) & 0xfc00) === 0xd800;
+/** Where to cut: at `index` or, where that is inside a character of two units, behind it. */
+function cutAt(text, index) {
+  if (index >= text.length) return text.length;
+  return (text.charCodeAt(index - 1) & 0xfc00) === 0xd800 ? index + 1 : index;
 }
 
 function plainBlock(text) {
