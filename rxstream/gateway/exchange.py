@@ -149,34 +149,41 @@ class Exchange:
 
     def close(self) -> None:
         """Count it and log it."""
+        category = _category(self._error)
+        self._count(category)
+        self._log(category)
+
+    def _count(self, category: str | None) -> None:
         metrics, meter, stats = self._gateway.metrics, self.meter, self.stats
         labels = (self.route, NO_MODEL if self.target is None else self.target.entry)
         metrics.requests.labels(*labels, self._outcome).inc()
         metrics.duration.labels(*labels).observe(meter.seconds)
-        category = _category(self._error)
         if category is not None:
             metrics.errors.labels(*labels, category).inc()
         if meter.first_content_seconds is not None:
             metrics.first_content.labels(*labels).observe(meter.first_content_seconds)
-        counts = {"input": meter.usage.input_tokens, "output": meter.usage.output_tokens}
-        for kind, count in counts.items():
+        for kind, count in (("input", meter.usage.input_tokens), ("output", meter.usage.output_tokens)):
             if count is not None:
                 metrics.tokens.labels(*labels, kind).inc(max(0, count))
         metrics.paused.labels(*labels).inc(stats.paused_seconds)
         metrics.dropped.labels(*labels).inc(stats.dropped + stats.discarded)
+
+    def _log(self, category: str | None) -> None:
+        target, meter, stats, error = self.target, self.meter, self.stats, self._error
+        first = meter.first_content_seconds
         self._gateway.log.request(
             request_id=self.request_id,
             route=self.route,
-            model=None if self.target is None else self.target.entry,
-            provider=None if self.target is None else self.target.provider,
+            model=None if target is None else target.entry,
+            provider=None if target is None else target.provider,
             stream=self.is_streamed,
             status=self.status,
             outcome=self._outcome,
             cause=self._cause if self._outcome == "cancelled" else None,
             error=category,
-            correlation_id=self._error.public.correlation_id if isinstance(self._error, StreamError) else None,
+            correlation_id=error.public.correlation_id if isinstance(error, StreamError) else None,
             seconds=round(meter.seconds, 3),
-            first_token_seconds=None if meter.first_content_seconds is None else round(meter.first_content_seconds, 3),
+            first_token_seconds=None if first is None else round(first, 3),
             input_tokens=meter.usage.input_tokens,
             output_tokens=meter.usage.output_tokens,
             paused_seconds=round(stats.paused_seconds, 3),
