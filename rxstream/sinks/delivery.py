@@ -209,8 +209,7 @@ class Delivery:
         verdict, _ = self._encoding.judge(self._error)
         if verdict.error is not None:
             self._scope.keep_detail(verdict.error)
-        can_fail = not (self._has_head or self._encoding.has_content) and verdict.outcome != "cancelled"
-        if verdict.error is not None and can_fail:
+        if verdict.error is not None and verdict.outcome != "cancelled" and not self._has_head:
             head = self._fail(verdict.error)
             await self._send_head(head)
             self._joined = [head.body]

@@ -9,15 +9,20 @@ from typing import Any
 
 import pytest
 from reactivex import Observable
+from starlette.applications import Starlette
 from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocket
 
 import rxstream as rxs
 from rxstream import operators as ops
 from rxstream.encoders import Encoder
 from rxstream.encoders.openai_chat import OpenAIChatEncoder
 from rxstream.errors import ProviderError, RetryHint
-from rxstream.events import Cancelled, Event, Finish, ResponseStart, TextDelta, UsageUpdate
-from rxstream.sinks import EventStreamResponse
+from rxstream.events import Cancelled, Event, Finish, ResponseStart, ServerToolCall, TextDelta, UsageUpdate
+from rxstream.sinks import EventStreamResponse, WebSocketSink
 from rxstream.testing import run_virtual
 from tests.sinks.asgi_client import PlayedClient
 
@@ -93,6 +98,37 @@ def test_the_status_and_the_body_are_those_that_the_format_has() -> None:
     assert client.status == 529
     assert json.loads(client.body)["error"]["type"] == "overloaded_error"
     assert client.headers["cache-control"] == "no-store"
+
+
+def test_what_the_format_has_no_word_for_is_no_content_to_its_client() -> None:
+    client = answer(timed(ServerToolCall("s", "search", "{}"), ProviderError("no")))
+    assert client.status == 502
+
+
+def test_a_held_beginning_goes_before_a_failure_is_a_status() -> None:
+    """What a format says before the first content waits with the head, and is not sent where there is none."""
+    failed = answer(timed(ResponseStart("r", "m"), ProviderError("no")), "jsonl")
+    assert (failed.status, failed.body.count(b"response_start")) == (502, 0)
+    late = answer(timed(ResponseStart("r", "m"), 5.0, ProviderError("no")), "jsonl")
+    assert (late.status, late.times[0]) == (200, 2.0)
+    assert b'"type":"response_start"' in late.bodies[0]
+    assert b'"type":"error"' in late.bodies[-1]
+
+
+def test_starlettes_test_client_reads_both_sinks() -> None:
+    async def socket(websocket: WebSocket) -> None:
+        await websocket.accept()
+        await rxs.subscribe(rxs.from_iterable(HELLO), WebSocketSink(websocket)).closed()
+
+    async def chat(_: Request) -> EventStreamResponse:
+        return EventStreamResponse(rxs.from_iterable(HELLO).pipe(ops.bounded_buffer()))
+
+    routes: list[BaseRoute] = [Route("/", chat, methods=["POST"]), WebSocketRoute("/socket", socket)]
+    with TestClient(Starlette(routes=routes)) as client:
+        assert client.post("/").text.endswith("data: [DONE]\n\n")
+        with client.websocket_connect("/socket") as connection:
+            said = [connection.receive_json() for _ in range(len(HELLO) + 1)]
+    assert said[-1]["outcome"] == "completed"
 
 
 def test_an_encoder_of_ones_own_is_a_format_too() -> None:
