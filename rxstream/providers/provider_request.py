@@ -135,9 +135,11 @@ def take_model(body: dict[str, Any], provider: str) -> str:
     """The model of a body, taken out of it: for a wire that has it in the path.
 
     Raises:
-        RequestError: the body says none.
+        RequestError: the body says none, or one that would lead to another path.
     """
     model = body.pop("model", None)
     if not isinstance(model, str) or not model.strip():
         raise RequestError(f"{provider!r} needs a model: name it in the request, or connect(..., model=...)")
+    if not {"", ".", ".."}.isdisjoint(model.split("/")):
+        raise RequestError(f"{provider!r} has the model in its path, where no part of a name can be empty, '.' or '..'")
     return model

@@ -308,3 +308,9 @@ def test_a_body_of_ones_own_says_its_model_which_goes_into_the_path() -> None:
 def test_without_a_model_there_is_no_path(own: dict[str, Any]) -> None:
     with pytest.raises(RequestError, match=r"'gemini' needs a model: name it in the request"):
         written(WIRE, own)
+
+
+@pytest.mark.parametrize("model", ["..", "a/../b", "./a", "a//b", "/a", "a/", "../../v1/other"])
+def test_a_model_cannot_lead_to_another_path(model: str) -> None:
+    with pytest.raises(RequestError, match="has the model in its path"):
+        written(WIRE, {"model": model, "contents": []})
