@@ -65,14 +65,14 @@ def provider() -> Iterator[ThreadedProvider]:
 
 
 @contextmanager
-def serving(settings: str, folder: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """`rxstream serve` with these settings, on a free port: its address and its process."""
+def serving(settings: str, folder: Path, port: int = 0) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """`rxstream serve` with these settings: its address and its process. Port 0 is a free one."""
     file = folder / "gateway.toml"
     file.write_text(settings, encoding="utf-8")
     program = Path(sys.executable).with_name("rxstream")
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(
-            [program, "serve", "--config", file, "--port", "0"], stdout=subprocess.PIPE, stderr=log, text=True
+            [program, "serve", "--config", file, "--port", str(port)], stdout=subprocess.PIPE, stderr=log, text=True
         )
     try:
         yield _address(process, folder), process
@@ -95,16 +95,15 @@ def _address(process: subprocess.Popen[str], folder: Path) -> str:
     raise AssertionError(f"the gateway did not start: {(folder / 'log').read_text()}")
 
 
-def settings_for(provider: ThreadedProvider, *, more: str = "") -> str:
+def settings_for(provider: ThreadedProvider, *, model: str = "scripted-1") -> str:
     """One scripted model."""
     return f"""\
-{more}
 [server]
 shutdown_grace_seconds = 0
 [[models]]
 name = "scripted"
 provider = "openai-chat"
-model = "scripted-1"
+model = "{model}"
 base_url = "{provider.base_url}"
 """
 

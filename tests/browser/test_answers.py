@@ -125,3 +125,38 @@ def test_a_gateway_that_is_gone_leaves_no_answer_that_looks_finished(
         chat.ask("words")
         chat.ends("Failed")
         chat.problems = [problem for problem in chat.problems if "WebSocket connection" not in problem]
+
+
+def test_a_gateway_that_comes_back_is_asked_again(
+    provider: ThreadedProvider, open_chat: OpenChat, tmp_path: Path
+) -> None:
+    with serving(settings_for(provider), tmp_path) as (address, process):
+        chat = open_chat(address)
+        process.terminate()
+        process.wait()
+        chat.sees("#line-state", re.compile("cannot be reached|closed the line"))
+    with serving(settings_for(provider), tmp_path, port=int(address.rpartition(":")[2])):
+        chat.ask("words")
+        chat.ends("Finished")
+        chat.sees("#line-state", "connected")
+
+
+def test_where_any_model_of_a_provider_is_served_one_is_named(
+    provider: ThreadedProvider, open_chat: OpenChat, tmp_path: Path
+) -> None:
+    with serving(settings_for(provider, model="*"), tmp_path) as (address, _):
+        chat = open_chat(address)
+        chat.sees("#model", "scripted: another model")
+        chat.page.get_by_label("Name of the model").fill("stone-7b")
+        chat.ask("words")
+        chat.ends("Finished")
+        assert provider.requests[-1].json()["model"] == "stone-7b"
+
+
+def test_a_gateway_without_settings_answers_too(open_chat: OpenChat, tmp_path: Path) -> None:
+    with serving("", tmp_path) as (address, _):  # the local model, or, where it is not installed, a script
+        chat = open_chat(address)
+        chat.ask("Tell me a short story about a river.")
+        chat.shows(re.compile(r"\w+\W+\w+"))
+        chat.press("Cut the line")
+        chat.ends("Failed")

@@ -313,6 +313,19 @@ def test_a_message_over_the_bound_of_a_socket_closes_it() -> None:
     assert run(main()) == 1009
 
 
+def test_one_page_too_many_is_told_to_come_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rxstream.gateway.page_socket.MAX_SOCKETS", 1)
+
+    async def main() -> int | None:
+        async with (
+            played(answer("hi")) as (_, _, gateway),
+            connect(f"{gateway.base_url.replace('http', 'ws', 1)}/page/socket") as socket,
+        ):
+            return await Player(socket).closed()
+
+    assert run(main()) == 1013
+
+
 def test_shutdown_ends_the_answer_with_its_end() -> None:
     async def main() -> dict[str, Any]:
         async with played(ENDLESS) as (player, _, gateway):
