@@ -201,6 +201,29 @@ def record(
 
 
 @app.command()
+def inspect(
+    recording: Annotated[Path, typer.Argument(help="A recording, or a response body as it was.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The page; without it and --png, the recording's name with .html, here.")
+    ] = None,
+    png: Annotated[Path | None, typer.Option(help="The same as a picture (needs the extra inspect).")] = None,
+    wire: Annotated[str | None, typer.Option(help="The wire of its bytes; a recording may name it itself.")] = None,
+    reader_rate: Annotated[
+        float, typer.Option(help="The reader that is simulated: how many events a second it takes.")
+    ] = 20.0,
+    buffer: Annotated[int, typer.Option(min=1, help="The bound of its buffer, in events.")] = 256,
+    png_width: Annotated[int, typer.Option(min=200, max=8000, help="The picture's width in pixels.")] = 1600,
+) -> None:
+    """Look at a recording: one page with its timeline, gaps, rates, answer, and what a slow reader would do to it.
+
+    The page fetches nothing and works without its script. Exit code: 0 written, 2 wrong use, 3 it cannot be written.
+    """
+    from rxstream.cli.inspect import InspectOptions, run_inspect
+
+    raise typer.Exit(run_inspect(InspectOptions(recording, out, png, wire, reader_rate, buffer, png_width)))
+
+
+@app.command()
 def serve(
     config: Annotated[
         Path | None, typer.Option(help="The TOML file with the settings; else RXSTREAM_CONFIG names it.")
