@@ -92,6 +92,12 @@ def test_a_client_that_has_gone_away_is_told_nothing_and_the_bytes_complete() ->
     assert len(written([*TEXT, Cancelled("client_disconnect")])) == 2
 
 
+def test_a_cancellation_is_a_line_where_the_format_has_one() -> None:
+    last = written([*TEXT, Cancelled("deadline")], "jsonl")[-1]
+    assert b'"type":"cancelled"' in last
+    assert last.count(b"\n") == 1
+
+
 def test_an_image_over_its_limit_ends_the_stream_as_an_error() -> None:
     events: list[Event] = [*TEXT, MediaDelta("image/png", "AAAABBBB", "q"), TextDelta("never", "s"), STOP]
     items = written(events, limits=Limits(max_media_bytes=4))
