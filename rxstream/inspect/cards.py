@@ -75,7 +75,7 @@ def _end_note(facts: Facts) -> str:
         return "a body has no times"
     return {
         "completed": "until the source completed",
-        "left": "until nobody needed more",
+        "left": "until its reader left",
         "error": "until it failed",
         "cancelled": "until it was cancelled",
         "full": "until the recording was full",

@@ -131,6 +131,6 @@ def _drawn(figure: Figure, axis: tuple[float, str] | None = None) -> str:
     data = "" if axis is None else f' data-high="{axis[0]:g}" data-unit="{axis[1]}"'
     place = "" if axis is None else f' data-left="{LEFT:g}" data-right="{RIGHT:g}" data-width="{figure.width:g}"'
     return (
-        f'<figure{data}{place}><svg viewBox="0 0 {figure.width:g} {figure.height:g}" role="img" '
+        f'<figure{data}{place} tabindex="0"><svg viewBox="0 0 {figure.width:g} {figure.height:g}" role="img" '
         f'aria-label="{safe(figure.title)}">{figure.inner()}</svg></figure>'
     )
