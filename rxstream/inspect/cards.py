@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from rxstream.inspect.facts import Facts
-from rxstream.inspect.text import bytes_text, count_text, number_text, seconds_text
+from rxstream.inspect.text import bytes_text, count_text, cut, number_text, seconds_text
 
 __all__ = ("Card", "cards_of", "headline", "outcome_colour", "violations_of")
+
+
+MAX_WORD_CHARS: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ def headline(facts: Facts) -> str:
     response = facts.response
     kind = {"chunks": "a recording of bytes", "events": "a recording of events", "body": "a body without times"}
     parts = [kind[facts.origin], facts.wire, response.model, None if facts.status is None else f"HTTP {facts.status}"]
-    return " · ".join(part for part in parts if part)
+    return " · ".join(cut(part, MAX_WORD_CHARS) for part in parts if part)
 
 
 def violations_of(facts: Facts) -> list[str]:

@@ -17,13 +17,14 @@ __all__ = ("answer_sections", "tables")
 MAX_TEXT_CHARS: Final = 20_000
 MAX_ARGUMENT_CHARS: Final = 4_000
 MAX_ROWS: Final = 100
+MAX_CHOICES: Final = 16
 MAX_VALUE_CHARS: Final = 500
 
 
 def answer_sections(facts: Facts) -> str:
     """The texts of the answer, for each choice."""
     response = facts.response
-    choices: Iterable[Response | ResponseChoice] = response.choices[:MAX_ROWS] or (response,)
+    choices: Iterable[Response | ResponseChoice] = response.choices[:MAX_CHOICES] or (response,)
     several = len(response.choices) > 1
     parts = []
     for number, choice in enumerate(choices):
@@ -51,7 +52,9 @@ def tables(facts: Facts) -> str:
 
 def _table(heading: str, rows: Iterable[tuple[str, object]], more: str = "") -> str:
     kept = list(rows)
-    drawn = "".join(f"<tr><th>{safe(name)}</th>{_cell(value)}</tr>" for name, value in kept[:MAX_ROWS])
+    drawn = "".join(
+        f"<tr><th>{safe(cut(name, MAX_VALUE_CHARS))}</th>{_cell(value)}</tr>" for name, value in kept[:MAX_ROWS]
+    )
     if len(kept) > MAX_ROWS:
         drawn += f'<tr><th></th><td class="unknown">and {len(kept) - MAX_ROWS:,} more</td></tr>'
     return f"<section><h2>{safe(heading)}</h2>{more}<table>{drawn}</table></section>"

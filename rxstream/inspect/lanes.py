@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -71,13 +72,12 @@ def lanes_of(events: EventPoints) -> tuple[list[Lane], int]:
         if key not in lanes:
             lanes[key] = Lane(group, choice, "")
         lanes[key].points.append(number)
-    has_choices = len({choice for _, choice in lanes}) > 1
-    kept = [lanes[key] for key in sorted(lanes)]
+    choices = Counter(group for group, _ in lanes)
+    kept = [lanes[key] for key in sorted(lanes)[:MAX_LANES]]
     for lane in kept:
         name = GROUPS[lane.group].name
-        is_told = has_choices and sum(other.group == lane.group for other in kept) > 1
-        lane.name = f"{name}, choice {lane.choice}" if is_told else name
-    return kept[:MAX_LANES], max(0, len(kept) - MAX_LANES)
+        lane.name = f"{name}, choice {lane.choice}" if choices[lane.group] > 1 else name
+    return kept, len(lanes) - len(kept)
 
 
 def clusters_of(lane: Lane, events: EventPoints, scale: Scale) -> list[Cluster] | None:

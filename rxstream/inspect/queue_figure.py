@@ -74,11 +74,12 @@ def _steps(queue: QueueFacts, scale: Scale) -> Iterator[tuple[float, int, int]]:
     lowest: dict[int, int] = {}
     highest: dict[int, int] = {}
     last: dict[int, int] = {}
+    before = 0
     for at, depth in zip(queue.at, queue.depth, strict=True):
         place = min(bins - 1, int((scale.place(at) - scale.left) / BIN))
-        lowest[place] = min(lowest.get(place, depth), depth)
-        highest[place] = max(highest.get(place, 0), depth)
-        last[place] = depth
+        lowest[place] = min(lowest.get(place, before), depth)
+        highest[place] = max(highest.get(place, before), depth)
+        last[place] = before = depth
     depth = 0
     for place in range(bins):
         yield scale.left + (place + 1) * BIN, lowest.get(place, depth), highest.get(place, depth)

@@ -8,6 +8,9 @@ from typing import Final
 
 __all__ = ("bytes_text", "count_text", "cut", "number_text", "safe", "seconds_text")
 
+FOR_EVER: Final = 1e9
+"""Seconds, thirty years of them, that no stream lasts: told as a bare number."""
+
 _HIDDEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\uffff\ud800-\udfff]"
 )
@@ -38,6 +41,8 @@ def seconds_text(seconds: float | None) -> str:
     if seconds < 0.9995:
         return f"{seconds * 1e3:.3g} ms"
     if seconds < 59.95:
+        return f"{seconds:.3g} s"
+    if seconds >= FOR_EVER:
         return f"{seconds:.3g} s"
     whole = round(seconds)
     if whole < 3600:

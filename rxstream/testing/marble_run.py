@@ -23,7 +23,7 @@ __all__ = ("Timeline", "timeline")
 MAX_TICKS: Final = 1000
 SHOWN_CHARS: Final = 160
 
-Actions = Mapping[float, Callable[[], object]]
+Actions = Mapping[int, Callable[[], object]] | Mapping[float, Callable[[], object]]
 
 
 @dataclass(frozen=True, slots=True)

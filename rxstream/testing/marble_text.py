@@ -5,18 +5,17 @@ r"""Marbles: a stream of events as a line of text, read and drawn.
 
 **One sign is one tick, however wide it is.** A tick is a second of the virtual clock, unless a test says otherwise.
 
-| sign | meaning |
-|---|---|
-| `-` | nothing, for one tick |
-| `[30]` | nothing, for thirty |
-| `a` | the item with that name: one letter, digit or `_` |
-| `<call>` | the item with that longer name |
-| `"Hel"` | `TextDelta("Hel")`; inside the quotes the escapes of JSON |
-| `(ab)` | all of it in one tick; `(a +0.5 b)`: b half a tick after a |
-| <code>&#124;</code> | the stream completes |
-| `#` | it fails |
-| `^` | it is subscribed to |
-| `!` | it is disposed |
+    -             nothing, for one tick
+    [30]          nothing, for thirty
+    a             the item with that name: one letter, digit or _
+    <call>        the item with that longer name
+    "Hel"         TextDelta("Hel"); inside the quotes the escapes of JSON
+    (ab)          all of it in one tick
+    (a +0.5 b)    b half a tick after a; what the parts add up to is less than a tick
+    |             the stream completes
+    #             it fails
+    ^             it is subscribed to
+    !             it is disposed
 
 Blanks mean nothing: lines that stand above each other may be padded with them. A name that the test gives no value has
 one of its own where it is a small letter or a digit (`a` is `TextDelta("a")`) or one of `S` (`ResponseStart()`), `F`

@@ -192,3 +192,15 @@ def test_chunks_have_a_lane_of_their_own(tmp_path: Path) -> None:
     said = Outline(page(inspect_recording(path))).texts
     assert "chunks" in said
     assert "Gaps between chunks" in said
+
+
+def test_what_a_server_makes_long_stays_a_page(tmp_path: Path) -> None:
+    """Sixty thousand choices, a model's name of a megabyte, and a time that no clock shows."""
+    long = "m" * 1_000_000
+    items: list[Any] = [(0.0, ResponseStart(long, long, long)), (0.0, Violation(long, long))]
+    items += [(0.0, TextDelta("a", "p", choice)) for choice in range(60_000)]
+    path = recording(tmp_path / "a.jsonl", [*items, (1e300, TextDelta("b"))], Ending("completed", 1e300))
+    document = page(inspect_recording(path, Reader()))
+    Outline(document)
+    assert len(document) < 300_000
+    assert "1e+300 s" in document

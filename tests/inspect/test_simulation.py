@@ -10,7 +10,8 @@ import pytest
 from rxstream.events import TextDelta
 from rxstream.inspect import Reader, inspect_recording, simulation
 from rxstream.inspect.facts import QueueFacts
-from rxstream.inspect.queue_figure import queue_sentence
+from rxstream.inspect.queue_figure import _steps, queue_sentence
+from rxstream.inspect.scale import Scale
 from rxstream.recording.endings import Ending
 
 from .kit import CHAT, recording, steady
@@ -87,3 +88,13 @@ def test_nothing_is_simulated_where_nobody_asks_or_nothing_came(tmp_path: Path) 
 def test_a_reader_that_cannot_be_is_refused(wrong: tuple[float, int]) -> None:
     with pytest.raises(ValueError, match="not"):
         Reader(*wrong)
+
+
+def test_a_part_of_the_drawing_shows_the_shortest_and_the_longest_that_the_queue_was_in_it() -> None:
+    queue = QueueFacts(1.0, 9, seconds=100.0)
+    for at, depth in ((0.0, 1), (0.1, 7), (0.1, 3), (50.0, 5), (50.1, 2)):
+        queue.at.append(at)
+        queue.depth.append(depth)
+    steps = list(_steps(queue, Scale(100.0, 0.0, 20.0)))  # ten parts of ten seconds
+    assert [(low, high) for _, low, high in steps] == [(0, 7), *[(3, 3)] * 4, (2, 5), *[(2, 2)] * 4]
+    assert [right for right, _, _ in steps] == [2.0 * part for part in range(1, 11)]

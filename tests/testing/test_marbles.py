@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+import reactivex as rx
 from hypothesis import given
 from hypothesis import strategies as st
 from reactivex import operators as rx_ops
@@ -27,7 +28,7 @@ from rxstream.testing import (
     run_virtual,
     timeline,
 )
-from rxstream.testing.marble_demand import parse_demand, parse_reads
+from rxstream.testing.marble_demand import DemandRow, parse_demand, parse_reads
 from rxstream.testing.marble_text import Names
 
 VALUES = {"T": ToolCall("1", "f", "{}"), "é": TextDelta("é!"), "call": ToolCall("2", "g", "[]"), "_": b"bytes"}
@@ -229,6 +230,12 @@ def test_timers_and_actions_of_a_tick_come_before_what_a_source_sends_in_it() ->
     assert_timeline(marbles("-a-b|").pipe(ops.cancel_on(stop)), "-a-(X|)", actions={3: stop.cancel})
 
 
+@pytest.mark.parametrize("make", [marbles, hot_marbles])
+def test_a_timer_that_was_set_after_a_source_began_to_wait_for_its_tick_comes_first_too(make: Any) -> None:
+    batched = rx.merge(make("-a"), make("---b")).pipe(ops.batch_text(2))
+    assert_timeline(batched, "---a-b-")
+
+
 def test_a_reader_that_stops_in_a_tick_gets_nothing_of_it() -> None:
     assert timeline(marbles("-a-b-c|"), reads="---x-1-!").marbles == "-a---b-!"
 
@@ -305,3 +312,34 @@ def test_another_error_differs(error: Any) -> None:
 def test_demand_is_asked_of_a_source_from_marbles_only() -> None:
     with pytest.raises(ValueError, match="has none"):
         assert_timeline(rxs.from_iterable("a"), "(<x>|)", values={"x": "a"}, demand="o")
+
+
+# Above each other ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stop", range(1, 10))
+@pytest.mark.parametrize("operators", [(), (ops.bounded_buffer(),)], ids=["lock-step", "buffered"])
+def test_whatever_else_waits_for_a_tick_a_reader_that_stops_in_it_comes_first(
+    stop: int, operators: tuple[Any, ...]
+) -> None:
+    line = "abcdefghij|"
+    reads = "-" * stop + "x" + "-" * (20 - stop) + "o"
+    actions = {tick: (lambda: None) for tick in range(12)}
+    seen = timeline(marbles(line).pipe(*operators), reads=reads, actions=actions)
+    taken, late = line[:stop], line[stop:-1]
+    assert seen.marbles == f"{taken}{'-' * (21 - stop) if 21 - stop < 20 else f'[{21 - stop}]'}({late}|)"
+
+
+def test_several_changes_of_a_gate_in_one_tick_are_the_last_of_them() -> None:
+    assert DemandRow.of([(0, "o"), (2, "x"), (2, "o")], 4) == parse_demand("oooo")
+    assert DemandRow.of([(0, "o"), (2, "x"), (2, "o"), (3, "-")], 9) == parse_demand("ooo")
+
+
+def test_a_long_silence_is_one_column_in_every_row() -> None:
+    seen = timeline(marbles("-a[60]b|").pipe(ops.bounded_buffer(1)), reads="x[39]o")
+    assert str(seen).splitlines() == [
+        "source  -a[38]--[20]b|",
+        "demand  ox[38]oo[20]o",
+        "reads   x-[38]o",
+        "output  --[38]a-[20]b|",
+    ]
