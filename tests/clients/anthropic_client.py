@@ -20,7 +20,7 @@ class AnthropicMessages:
     name = "anthropic-py"
     finishes: Mapping[str, str] = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
     shows = EVERYTHING
-    errors = {**ERRORS, 529: "OverloadedError"}
+    errors: Mapping[int, str] = {**ERRORS, 529: "OverloadedError"}
 
     def ask(self, job: Job, on_piece: OnPiece) -> Report:
         """Ask, and report."""

@@ -42,6 +42,8 @@ def ready(client: Client, request: pytest.FixtureRequest) -> Client:
     return client
 
 
-def ask(client: Client, gateway: Served, wire: str, scene: Scene, on_piece: OnPiece | None = None, **job: Any) -> Report:
+def ask(
+    client: Client, gateway: Served, wire: str, scene: Scene, on_piece: OnPiece | None = None, **job: Any
+) -> Report:
     """What `client` reports of a scene that is played on `wire`."""
     return client.ask(Job(gateway.base_url, wire, scene.prompt, **job), on_piece or (lambda _: None))

@@ -6,13 +6,12 @@ Nothing here is skipped: where a program is missing, the test that needs it fail
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from tests.clients.clients import ready  # noqa: F401  # a fixture
 from tests.clients.gateways import Served, serving, settings_for
 from tests.clients.node_clients import NODE_CLIENTS, Node, run_node
-from tests.clients.clients import ready  # noqa: F401  # a fixture
 from tests.clients.stage import Stage, run_stage
 
 

@@ -23,11 +23,12 @@ PATHS = {
 def body_of(format: str, job: Job) -> dict[str, Any]:
     """The request, in the words of a route."""
     message = {"role": "user", "content": job.prompt}
+    ui_message = {"id": "1", "role": "user", "parts": [{"type": "text", "text": job.prompt}]}
     bodies: dict[str, dict[str, Any]] = {
         "openai-chat": {"messages": [message], "stream": True, "stream_options": {"include_usage": True}},
         "openai-responses": {"input": job.prompt, "stream": True},
         "anthropic": {"messages": [message], "stream": True, "max_tokens": 1000},
-        "ai-sdk-ui": {"id": "c", "messages": [{"id": "1", "role": "user", "parts": [{"type": "text", "text": job.prompt}]}]},
+        "ai-sdk-ui": {"id": "c", "messages": [ui_message]},
     }
     return {"model": job.model, **bodies[format]}
 
@@ -46,7 +47,7 @@ class Curl:
         format: of the route.
     """
 
-    errors: Mapping[int, str] = dict.fromkeys((400, 401, 403, 404, 429, 500, 529), "HTTP")
+    errors: Mapping[int, str] = dict.fromkeys((400, 401, 404, 429, 502, 503, 529), "HTTP")
 
     def __init__(self, format: str) -> None:
         self._format = format
@@ -108,7 +109,9 @@ def _responses(frame: dict[str, Any], report: Report) -> str:
     if kind in ("response.completed", "response.incomplete"):
         response = frame["response"]
         report.finish = response["status"]
-        report.input_tokens, report.output_tokens = (response["usage"][f"{side}_tokens"] for side in ("input", "output"))
+        report.input_tokens, report.output_tokens = (
+            response["usage"][f"{side}_tokens"] for side in ("input", "output")
+        )
     elif kind == "error":
         report.failure = Failure(kind, frame["message"])
     elif kind == "response.failed":

@@ -24,7 +24,7 @@ class LangChain:
         uses_responses: whether it speaks the Responses API.
     """
 
-    errors = ERRORS
+    errors: Mapping[int, str] = ERRORS
 
     def __init__(self, uses_responses: bool) -> None:
         self._uses_responses = uses_responses
@@ -58,9 +58,7 @@ class LangChain:
     def _plain(self, job: Job, on_piece: OnPiece, report: Report) -> None:
         model: Any = self._model(job)
         if job.tools:
-            model = model.bind_tools(
-                [{"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in TOOLS.items()]
-            )
+            model = model.bind_tools([{"type": "function", "function": tool} for tool in _tools()])
         if not job.stream:
             self._keep(model.invoke(job.prompt), report)
             return
@@ -107,3 +105,7 @@ class LangChain:
             stream_usage=True,
             use_responses_api=self._uses_responses,
         )
+
+
+def _tools() -> list[dict[str, Any]]:
+    return [{"name": name, "parameters": schema} for name, schema in TOOLS.items()]

@@ -82,9 +82,7 @@ class NodeClient:
 _AI = {"stop": "stop", "length": "length", "tool_calls": "tool-calls"}
 
 NODE_CLIENTS = (
-    NodeClient(
-        "openai-npm-chat", {"stop": "stop", "length": "length", "tool_calls": "tool_calls"}, EVERYTHING, ERRORS
-    ),
+    NodeClient("openai-npm-chat", {"stop": "stop", "length": "length", "tool_calls": "tool_calls"}, EVERYTHING, ERRORS),
     NodeClient(
         "openai-npm-responses",
         {"stop": "completed", "length": "max_output_tokens", "tool_calls": "completed"},

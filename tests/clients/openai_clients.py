@@ -16,10 +16,10 @@ __all__ = ("OpenAIChat", "OpenAIResponses", "Weather", "failure_of")
 ERRORS = {
     400: "BadRequestError",
     401: "AuthenticationError",
-    403: "PermissionDeniedError",
     404: "NotFoundError",
     429: "RateLimitError",
-    500: "InternalServerError",
+    502: "InternalServerError",
+    503: "InternalServerError",
 }
 
 
@@ -44,7 +44,9 @@ def failure_of(error: Any) -> Failure:
     """What an error of OpenAI's or Anthropic's client says; both are made of the same mould."""
     response = getattr(error, "response", None)
     retry_after = None if response is None else response.headers.get("retry-after")
-    return Failure(type(error).__name__, str(error), getattr(error, "status_code", None), retry_after)
+    # A subclass that another library made of it is still that error to whoever catches it.
+    kind = next(each for each in type(error).__mro__ if each.__module__.split(".")[0] in ("openai", "anthropic"))
+    return Failure(kind.__name__, str(error), getattr(error, "status_code", None), retry_after)
 
 
 class OpenAIChat:
@@ -53,7 +55,7 @@ class OpenAIChat:
     name = "openai-py-chat"
     finishes: Mapping[str, str] = {"stop": "stop", "length": "length", "tool_calls": "tool_calls"}
     shows = EVERYTHING
-    errors = ERRORS
+    errors: Mapping[int, str] = ERRORS
 
     def ask(self, job: Job, on_piece: OnPiece) -> Report:
         """Ask, and report."""
@@ -114,7 +116,7 @@ class OpenAIResponses:
     name = "openai-py-responses"
     finishes: Mapping[str, str] = {"stop": "completed", "length": "max_output_tokens", "tool_calls": "completed"}
     shows = EVERYTHING
-    errors = ERRORS
+    errors: Mapping[int, str] = ERRORS
 
     def ask(self, job: Job, on_piece: OnPiece) -> Report:
         """Ask, and report."""

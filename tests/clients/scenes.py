@@ -14,7 +14,17 @@ from rxstream.testing.steps import Repeat, Step
 from rxstream.testing.wires import WIRES
 from tests.clients.wire_errors import error_frame
 
-__all__ = ("ANSWERS", "CALL_WIRES", "FLOOD_PIECE", "REASONING_WIRES", "SECRET", "STRUCTURED_WIRES", "Scene", "first_piece", "play")
+__all__ = (
+    "ANSWERS",
+    "CALL_WIRES",
+    "FLOOD_PIECE",
+    "REASONING_WIRES",
+    "SECRET",
+    "STRUCTURED_WIRES",
+    "Scene",
+    "first_piece",
+    "play",
+)
 
 USAGE = Usage(input_tokens=11, output_tokens=7, total_tokens=18)
 
@@ -22,7 +32,9 @@ SECRET = "sk-upstream-4711"
 """Stands in the bodies of the provider's errors, and must come to no client."""
 
 ANSWERS: dict[str, Answer] = {
-    "text": Answer(("The first piece, ", "then the s\u00e9cond, ", "\U0001f600 and\nthe \u201cthird\u201d."), usage=USAGE),
+    "text": Answer(
+        ("The first piece, ", "then the s\u00e9cond, ", "\U0001f600 and\nthe \u201cthird\u201d."), usage=USAGE
+    ),
     "structured": Answer(('{"city": "Os', 'lo", "degrees"', ": -3}"), usage=USAGE),
     "tool": Answer(
         tool_calls=(

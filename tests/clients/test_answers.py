@@ -34,7 +34,8 @@ def check(report: Report, client: Client, scene: str) -> None:
 @every_client()
 @every_wire
 def test_text_arrives_as_it_is_made(ready: Client, gateway: Served, stage: Stage, wire: str) -> None:
-    scene, seen = Scene("held"), []
+    scene = Scene("held")
+    seen: list[str] = []
 
     def see(piece: str) -> None:
         if not seen:

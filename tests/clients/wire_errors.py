@@ -8,7 +8,7 @@ from typing import Any
 
 from rxstream.testing import pack_exception
 
-__all__ = ("error_frame",)
+__all__ = ("ERROR_WIRES", "error_frame")
 
 SAID = "The engine is overheated"
 
@@ -43,3 +43,6 @@ _FRAMES: dict[str, Callable[[], bytes]] = {
     "bedrock-converse": lambda: pack_exception("modelStreamErrorException", {"message": SAID}),
     "bedrock-invoke": lambda: pack_exception("modelStreamErrorException", {"message": SAID}),
 }
+
+ERROR_WIRES = frozenset(_FRAMES)
+"""The wires that have one."""
