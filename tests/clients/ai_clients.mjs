@@ -11,6 +11,7 @@ const optionsOf = (job, signal) => ({
     supportsStructuredOutputs: true,
   })(job.model),
   prompt: job.prompt,
+  ...job.sampling,
   maxRetries: 0,
   abortSignal: signal,
   ...(job.tools && {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -13,9 +13,18 @@ from tests.clients.langchain_client import LangChain
 from tests.clients.node_clients import NODE_CLIENTS, NodeClient
 from tests.clients.openai_clients import OpenAIChat, OpenAIResponses
 from tests.clients.report import Client, Job, OnPiece, Report
-from tests.clients.scenes import Scene
 
 __all__ = ("CLIENTS", "ask", "every_client")
+
+
+class Prompted(Protocol):
+    """What says what the user says."""
+
+    @property
+    def prompt(self) -> str:
+        """The words."""
+        ...
+
 
 CLIENTS: tuple[Client, ...] = (
     OpenAIChat(),
@@ -43,7 +52,7 @@ def ready(client: Client, request: pytest.FixtureRequest) -> Client:
 
 
 def ask(
-    client: Client, gateway: Served, wire: str, scene: Scene, on_piece: OnPiece | None = None, **job: Any
+    client: Client, gateway: Served, wire: str, scene: Prompted, on_piece: OnPiece | None = None, **job: Any
 ) -> Report:
-    """What `client` reports of a scene that is played on `wire`."""
+    """What `client` reports of the answer of the model `wire`."""
     return client.ask(Job(gateway.base_url, wire, scene.prompt, **job), on_piece or (lambda _: None))

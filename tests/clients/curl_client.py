@@ -30,7 +30,7 @@ def body_of(format: str, job: Job) -> dict[str, Any]:
         "anthropic": {"messages": [message], "stream": True, "max_tokens": 1000},
         "ai-sdk-ui": {"id": "c", "messages": [ui_message]},
     }
-    return {"model": job.model, **bodies[format]}
+    return {"model": job.model, **bodies[format], **job.sampling}
 
 
 def curl_arguments(format: str, job: Job, *more: str) -> list[str]:

@@ -104,6 +104,7 @@ class LangChain:
             timeout=TIMEOUT_SECONDS,
             stream_usage=True,
             use_responses_api=self._uses_responses,
+            **job.sampling,
         )
 
 

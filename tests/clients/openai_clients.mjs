@@ -21,7 +21,7 @@ function keepCompletion(completion, report) {
 }
 
 export async function askChat(job, { report, onPiece, signal }) {
-  const body = { model: job.model, messages: [{ role: "user", content: job.prompt }] };
+  const body = { model: job.model, messages: [{ role: "user", content: job.prompt }], ...job.sampling };
   if (job.tools) {
     body.tools = Object.entries(job.toolSchemas).map(([name, parameters]) => ({
       type: "function",
@@ -64,7 +64,7 @@ function keepResponse(response, report) {
 }
 
 export async function askResponses(job, { report, onPiece, signal }) {
-  const body = { model: job.model, input: job.prompt };
+  const body = { model: job.model, input: job.prompt, ...job.sampling };
   if (job.tools) {
     body.tools = Object.entries(job.toolSchemas).map(([name, parameters]) => ({
       type: "function",

@@ -170,7 +170,8 @@ class OpenAIResponses:
 
 
 def _chat_options(job: Job) -> dict[str, Any]:
-    options: dict[str, Any] = {"model": job.model, "messages": [{"role": "user", "content": job.prompt}]}
+    message = {"role": "user", "content": job.prompt}
+    options: dict[str, Any] = {"model": job.model, "messages": [message], **job.sampling}
     if job.tools:
         options["tools"] = [
             {"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in TOOLS.items()
@@ -179,7 +180,7 @@ def _chat_options(job: Job) -> dict[str, Any]:
 
 
 def _responses_options(job: Job) -> dict[str, Any]:
-    options: dict[str, Any] = {"model": job.model, "input": job.prompt}
+    options: dict[str, Any] = {"model": job.model, "input": job.prompt, **job.sampling}
     if job.tools:
         options["tools"] = [
             {"type": "function", "name": name, "parameters": schema, "strict": False} for name, schema in TOOLS.items()

@@ -44,6 +44,7 @@ class Job:
         tools: whether the client offers `TOOLS`.
         structured: whether the client asks for `SCHEMA`.
         leave: whether the client leaves at the first piece of text.
+        sampling: more of the request, in fields that every API calls the same, such as `temperature`.
         token: the key that the client sends.
         name: the client, for those that share a process.
     """
@@ -55,6 +56,7 @@ class Job:
     tools: bool = False
     structured: bool = False
     leave: bool = False
+    sampling: Mapping[str, Any] = field(default_factory=dict)
     token: str = "none"
     name: str = ""
 

@@ -1,0 +1,154 @@
+"""Behind proxies and middleware pieces still arrive as they are made, and leaving still reaches the provider."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from tests.clients.clients import ask, every_client
+from tests.clients.curl_client import PATHS, body_of
+from tests.clients.gateways import Served, serving, settings_for
+from tests.clients.proxies import WAYS, nginx_before
+from tests.clients.report import TIMEOUT_SECONDS, Client, Job
+from tests.clients.scenes import ANSWERS, Scene
+from tests.clients.sockets import BareClient
+from tests.clients.stage import Stage
+from tests.clients.test_slow_clients import MIB, curl_reading
+
+every_way = pytest.mark.parametrize("way", WAYS)
+
+
+@pytest.fixture(scope="module")
+def nginx(gateway: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
+    """nginx in front of the gateway, once for each way."""
+    with nginx_before(gateway.port, tmp_path_factory.mktemp("nginx")) as urls:
+        yield urls
+
+
+@pytest.fixture(scope="module")
+def gzipping(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A gateway inside the middleware that compresses."""
+    command = (sys.executable, "-m", "tests.clients.gzip_gateway")
+    with serving(settings_for(stage), tmp_path_factory.mktemp("gzip"), command=command) as served:
+        yield served
+
+
+def check_held(client: Client, gateway: Served, stage: Stage, wire: str = "openai-chat") -> None:
+    """The first piece is there before the second is made, and then the rest."""
+    scene = Scene("held")
+    seen: list[str] = []
+
+    def see(piece: str) -> None:
+        if not seen:
+            assert stage.is_held(scene, wire)
+            stage.release(scene)
+        seen.append(piece)
+
+    report = ask(client, gateway, wire, scene, see)
+    assert report.failure is None
+    assert tuple(seen) == tuple(ANSWERS["text"].text)
+
+
+@every_client()
+@every_way
+def test_pieces_pass_nginx_as_they_are_made(
+    ready: Client, gateway: Served, nginx: Mapping[str, str], stage: Stage, way: str
+) -> None:
+    check_held(ready, replace(gateway, base_url=nginx[way]), stage)
+
+
+@every_client()
+@every_way
+def test_who_leaves_nginx_leaves_the_provider(
+    ready: Client, gateway: Served, nginx: Mapping[str, str], stage: Stage, way: str
+) -> None:
+    scene = Scene("endless")
+    assert ask(ready, replace(gateway, base_url=nginx[way]), "openai-chat", scene, leave=True).left
+    stage.wait_left(scene)
+
+
+@pytest.mark.parametrize("format", sorted(PATHS))
+@every_way
+def test_who_stands_still_behind_nginx_pauses_the_provider(
+    nginx: Mapping[str, str], stage: Stage, way: str, format: str
+) -> None:
+    scene = Scene("flood")
+    with curl_reading(nginx[way], format, "openai-chat", scene) as curl:
+        stage.wait_more(scene, MIB)
+        curl.send_signal(signal.SIGSTOP)
+        taken = stage.wait_blocked(scene)
+        curl.send_signal(signal.SIGCONT)
+        stage.wait_more(scene, taken + MIB)
+        curl.kill()
+        stage.wait_left(scene)
+
+
+@every_way
+@every_client()
+def test_a_refusal_passes_nginx(ready: Client, gateway: Served, nginx: Mapping[str, str], way: str) -> None:
+    failure = ask(ready, replace(gateway, base_url=nginx[way]), "openai-chat", Scene("status_429")).failure
+    assert failure is not None
+    assert failure.kind == ready.errors[429]
+    assert failure.retry_after in ("3", None)
+
+
+@every_way
+@every_client()
+def test_an_answer_that_breaks_off_behind_nginx_is_an_error(
+    ready: Client, gateway: Served, nginx: Mapping[str, str], way: str
+) -> None:
+    report = ask(ready, replace(gateway, base_url=nginx[way]), "openai-chat", Scene("cut"))
+    assert report.failure is not None
+    assert report.text == ANSWERS["text"].text[0]
+
+
+@every_client()
+def test_pieces_pass_compressing_middleware_as_they_are_made(ready: Client, gzipping: Served, stage: Stage) -> None:
+    check_held(ready, gzipping, stage)
+
+
+@pytest.mark.parametrize("format", sorted(PATHS))
+def test_a_compressed_stream_lets_each_piece_out(nginx: Mapping[str, str], stage: Stage, format: str) -> None:
+    scene = Scene("held")
+    first, *more = ANSWERS["text"].text
+    url, body = nginx["gzipped"] + PATHS[format], body_of(format, Job("", "openai-chat", scene.prompt))
+    with httpx.stream("POST", url, json=body, headers={"accept-encoding": "gzip"}, timeout=TIMEOUT_SECONDS) as response:
+        seen = ""
+        for text in response.iter_text():
+            if first in seen + text and first not in seen:
+                assert stage.is_held(scene, "openai-chat")
+                stage.release(scene)
+            seen += text
+    assert all(json.dumps(piece)[1:-1] in seen or piece in seen for piece in more[:1])
+
+
+@pytest.mark.parametrize("format", sorted(PATHS))
+def test_a_client_of_http_1_0_is_served(gateway: Served, stage: Stage, format: str) -> None:
+    scene = Scene("held")
+    first, *_ = ANSWERS["text"].text
+    with BareClient(gateway.port) as client:
+        client.post(PATHS[format], body_of(format, Job("", "openai-chat", scene.prompt)), version="1.0")
+        head = client.read_until(b"\r\n\r\n").lower()
+        client.read_until(first.encode())
+        assert stage.is_held(scene, "openai-chat")
+        stage.release(scene)
+        rest = client.read_all()
+    assert b" 200 " in head
+    assert b"transfer-encoding" not in head
+    assert "\u201cthird\u201d".encode() in rest
+    assert not rest.rstrip().endswith(b"0")
+
+
+@pytest.mark.parametrize("format", sorted(PATHS))
+def test_a_client_of_http_1_0_that_leaves_ends_its_answer(gateway: Served, stage: Stage, format: str) -> None:
+    scene = Scene("endless")
+    with BareClient(gateway.port) as client:
+        client.post(PATHS[format], body_of(format, Job("", "openai-chat", scene.prompt)), version="1.0")
+        client.read_until(b"The first piece")
+    stage.wait_left(scene)
