@@ -75,7 +75,7 @@ def _options(job: Job) -> dict[str, Any]:
         "model": job.model,
         "max_tokens": 1000,
         "messages": [{"role": "user", "content": job.prompt}],
-        **job.sampling,
+        "extra_body": dict(job.sampling),
     }
     if job.tools:
         options["tools"] = [{"name": name, "input_schema": schema} for name, schema in TOOLS.items()]

@@ -70,12 +70,19 @@ def settings_for(stage: Stage, **server: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def serving(settings: Mapping[str, Any] | None, folder: Path, *, command: tuple[str, ...] = ()) -> Iterator[Served]:
+def serving(
+    settings: Mapping[str, Any] | None,
+    folder: Path,
+    *,
+    environ: Mapping[str, str] | None = None,
+    command: tuple[str, ...] = (),
+) -> Iterator[Served]:
     """A gateway with these settings on a free port, for the length of the block; None is without any.
 
     Args:
         settings: what stands in its file.
         folder: where that file and the log go.
+        environ: more of its environment.
         command: what runs it in place of `rxstream serve`; it is given the same arguments.
     """
     log = folder / "log"
@@ -85,9 +92,10 @@ def serving(settings: Mapping[str, Any] | None, folder: Path, *, command: tuple[
         file.write_text(toml_text(settings), encoding="utf-8")
         arguments = ["--config", str(file), *arguments]
     program = command or (str(Path(sys.executable).with_name("rxstream")), "serve")
+    environment = {**os.environ, **ENVIRONMENT, **(environ or {})}
     with log.open("w") as stderr:
         process = subprocess.Popen(
-            [*program, *arguments], stdout=subprocess.PIPE, stderr=stderr, text=True, env={**os.environ, **ENVIRONMENT}
+            [*program, *arguments], stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment
         )
     with process:
         try:

@@ -30,7 +30,8 @@ class BareClient:
     def post(self, path: str, body: Any, *headers: str, version: str = "1.1") -> None:
         """Send a request, and read nothing."""
         data = json.dumps(body).encode()
-        head = (f"POST {path} HTTP/{version}", "host: 127.0.0.1", f"content-length: {len(data)}", *headers)
+        about = ("host: 127.0.0.1", "content-type: application/json", f"content-length: {len(data)}")
+        head = (f"POST {path} HTTP/{version}", *about, *headers)
         self.send("\r\n".join((*head, "", "")).encode() + data)
 
     def send(self, data: bytes) -> None:

