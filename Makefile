@@ -2,7 +2,8 @@
 # Variables: PYTHON=/path/to/python3.12   PROMPT="what to ask in the demo"   ARGS="-k sse --cov" (more arguments of pytest)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types layers bounds fmt bench dist clean
+.PHONY: help demo test test-clients test-browser check format lint types layers bounds fmt bench dist clean
+.PHONY: programs-clients programs-browser
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3.11 python3.12 python3.13 python3.14 python3 python
@@ -16,13 +17,15 @@ export PROMPT
 endif
 
 # One stamp for each set of extras: the second call is quick, and a changed pyproject.toml installs again.
-DEMO_STAMP  := $(VENV)/.installed-cli-local
-DEV_STAMP   := $(VENV)/.installed-all-dev
-BENCH_STAMP := $(VENV)/.installed-all-dev-bench
-INSTALL     := $(PY) -m pip install --quiet --disable-pip-version-check --editable
+DEMO_STAMP    := $(VENV)/.installed-cli-local
+DEV_STAMP     := $(VENV)/.installed-all-dev
+BENCH_STAMP   := $(VENV)/.installed-all-dev-bench
+CLIENTS_STAMP := $(VENV)/.installed-all-dev-clients
+BROWSER_STAMP := $(VENV)/.installed-all-dev-browser
+INSTALL       := $(PY) -m pip install --quiet --disable-pip-version-check --editable
 
 help: ## List the recipes
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(DEMO_STAMP) ## Ask the local model and watch its answer stream (PROMPT="...")
 	@$(VENV)/bin/rxstream local install
@@ -30,6 +33,29 @@ demo: $(DEMO_STAMP) ## Ask the local model and watch its answer stream (PROMPT="
 
 test: $(DEV_STAMP) ## Run the tests (ARGS="-k sse" for some of them, ARGS=--cov for coverage)
 	$(PY) -m pytest -n auto --dist loadfile $(ARGS)
+
+test-clients: $(CLIENTS_STAMP) programs-clients ## Run real clients against a real gateway (minutes; needs Node.js, nginx and curl)
+	@$(VENV)/bin/rxstream local install
+	cd tests/clients && npm ci --no-audit --no-fund --loglevel=error
+	$(PY) -m pytest tests/clients -n 2 --dist loadfile $(ARGS)
+
+test-browser: $(BROWSER_STAMP) programs-browser ## Run the gateway's page in a real browser (minutes; needs Chromium and Node.js)
+	cd tests/browser && npm ci --no-audit --no-fund --loglevel=error
+	$(PY) -m pytest tests/browser $(ARGS)
+
+# Debian's packages of programs that are not there, where we may install them; else the tests say what is missing.
+programs-clients: PROGRAMS = node:nodejs npm:npm nginx:nginx-light curl:curl
+programs-browser: PROGRAMS = node:nodejs npm:npm chromium:chromium
+programs-clients programs-browser:
+	@missing=; for pair in $(PROGRAMS); do \
+		PATH="$$PATH:/usr/sbin" command -v $${pair%%:*} >/dev/null || missing="$$missing $${pair##*:}"; \
+	done; \
+	test -z "$$missing" || { \
+		command -v apt-get >/dev/null && test "$$(id -u)" = 0 \
+		|| { echo "missing:$$missing (Debian, Ubuntu: apt install$$missing)" >&2; exit 1; }; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $$missing; \
+	}
 
 check: format lint types layers bounds ## Check format, lint, types, the import order and that nothing is unbounded
 
@@ -84,6 +110,16 @@ $(DEMO_STAMP): pyproject.toml | $(PY)
 $(BENCH_STAMP): $(DEV_STAMP)
 	@echo "Installing the libraries that the benchmarks compare with ..."
 	@$(INSTALL) ".[all,dev,bench]"
+	@touch $@
+
+$(CLIENTS_STAMP): $(DEV_STAMP)
+	@echo "Installing the clients that the gateway is tested with ..."
+	@$(INSTALL) ".[all,dev,clients]"
+	@touch $@
+
+$(BROWSER_STAMP): $(DEV_STAMP)
+	@echo "Installing what drives the browser ..."
+	@$(INSTALL) ".[all,dev,browser]"
 	@touch $@
 
 $(DEV_STAMP): pyproject.toml | $(PY)
