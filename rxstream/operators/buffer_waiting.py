@@ -181,17 +181,13 @@ class Waiting(Generic[T]):
         self._loss.forget()
 
     def cancel(self, event: Cancelled) -> None:
-        """Discard what waits: `event` overtakes it, and is all that is left to take."""
+        """Discard what waits: `event` overtakes it."""
         self.clear()
         self.cancelled = event
-        self._append(cast(Any, event), ENVELOPE_BYTES)
 
     def leave(self, events: Iterable[object]) -> None:
-        """After `cancel`: what is left to take, in place of the event that overtook all."""
-        self.events.clear()
-        self._sizes.clear()
-        self.bytes = 0
+        """After `cancel`, what is left to take: results of tool calls and the event."""
         for event in events:
-            self.events.append(cast(T, event))  # bounded: results of tool calls, of which there are `max_tool_calls`
+            self.events.append(cast(T, event))  # bounded: max_tool_calls
             self._sizes.append(ENVELOPE_BYTES)
             self.bytes += ENVELOPE_BYTES
