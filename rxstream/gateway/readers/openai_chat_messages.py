@@ -18,6 +18,7 @@ from rxstream.gateway.readers.content import (
 )
 from rxstream.gateway.readers.node import Fields, Node
 from rxstream.gateway.readers.openai_chat_reasoning import read_reasoning
+from rxstream.gateway.readers.signatures import read_call_signature
 from rxstream.requests import Content, ImageContent, Message, TextContent, ToolCallContent, ToolResultContent
 
 __all__ = ("read_chat_messages",)
@@ -107,23 +108,13 @@ def _call(fields: Fields) -> ToolCallContent:
     if (kind := fields.take("type")) is not None:
         said["kind"] = kind.word(("function", "custom"))
     if (beside := fields.take("extra_content")) is not None:
-        said["signatures"] = _signature(beside)
+        said["signatures"] = read_call_signature(beside)
     if said["kind"] == "custom":
         with fields.need("custom").fields() as custom:
             return ToolCallContent(name=custom.need("name").name(), arguments=custom.need("input").text(), **said)
     with fields.need("function").fields() as function:
         function.ignore("parsed_arguments")
         return ToolCallContent(name=function.need("name").name(), arguments=function.text("arguments"), **said)
-
-
-def _signature(node: Node) -> dict[str, str]:
-    """What Gemini behind this API signs its calls with, and what our own encoder puts there."""
-    with node.fields() as beside:
-        if (google := beside.take("google")) is None:
-            return {}
-        with google.fields() as fields:
-            signature = fields.text("thought_signature")
-            return {"signature": signature} if signature else {}
 
 
 _READERS: Final[Mapping[str, Callable[[Fields], Message]]] = {

@@ -18,6 +18,8 @@ from rxstream.gateway.readers.content import (
     read_plain,
 )
 from rxstream.gateway.readers.node import Fields, Node
+from rxstream.gateway.readers.signatures import read_call_signature
+from rxstream.providers.sealed_reasoning import unseal
 from rxstream.requests import (
     Content,
     ImageContent,
@@ -127,7 +129,8 @@ def _reasoning(fields: Fields) -> Item:
     parts = [ReasoningContent(text=text) for text in texts]
     if encrypted:
         last = parts.pop().text if parts else ""
-        parts.append(ReasoningContent(text=last, signatures={"encrypted": encrypted}))
+        kind, data = unseal(encrypted)
+        parts.append(ReasoningContent(text=last, signatures={kind: data}))
     return "assistant", tuple(parts)
 
 
@@ -150,6 +153,8 @@ def _custom_call(fields: Fields) -> Item:
 def _any_call(fields: Fields, **said: Any) -> Item:
     fields.ignore(*RECORDS, "parsed_arguments")
     call_id, name = fields.need("call_id").name(), fields.need("name").name()
+    if (beside := fields.take("extra_content")) is not None:
+        said["signatures"] = read_call_signature(beside)
     return "assistant", (ToolCallContent(call_id=call_id, name=name, **said),)
 
 
