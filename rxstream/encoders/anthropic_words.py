@@ -59,14 +59,17 @@ def usage_object(usage: Usage) -> dict[str, JsonValue]:
 
     What is not known is null, where the wire always has the key, or left out; never zero.
     """
-    cached, written = usage.cached_input_tokens, usage.cache_write_tokens
-    shown: dict[str, JsonValue] = {"input_tokens": None, "output_tokens": usage.output_tokens}
-    if usage.input_tokens is not None:
-        shown["input_tokens"] = max(0, usage.input_tokens - (cached or 0) - (written or 0))
-    if cached is not None:
-        shown["cache_read_input_tokens"] = cached
-    if written is not None:
-        shown["cache_creation_input_tokens"] = written
+    inside = {
+        "cache_read_input_tokens": usage.cached_input_tokens,
+        "cache_creation_input_tokens": usage.cache_write_tokens,
+    }
+    cache = {name: count for name, count in inside.items() if count is not None}
+    fresh = usage.input_tokens
+    if fresh is not None and fresh >= sum(cache.values()):
+        fresh -= sum(cache.values())
+    elif fresh is not None:
+        cache = {}  # counts that contradict each other: the whole is told without its parts
+    shown: dict[str, JsonValue] = {"input_tokens": fresh, "output_tokens": usage.output_tokens, **cache}
     if usage.reasoning_tokens is not None:
         shown["output_tokens_details"] = {"thinking_tokens": usage.reasoning_tokens}
     return shown

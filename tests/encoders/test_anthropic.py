@@ -388,3 +388,8 @@ def test_the_anthropic_client_raises_where_the_answer_failed() -> None:
         for event in client.messages.create(model="m", max_tokens=9, messages=[], stream=True):
             seen.append(event)
     assert [event.type for event in seen] == ["message_start", "content_block_start", "content_block_delta"]
+
+
+def test_counts_that_contradict_each_other_are_told_without_the_parts() -> None:
+    written = messages(TextDelta("a", "p"), UsageUpdate(Usage(235, 90, cached_input_tokens=373)), STOP)
+    assert last_delta(written)["usage"] == {"input_tokens": 235, "output_tokens": 90}
