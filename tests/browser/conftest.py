@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from rxstream.testing import ScriptedProvider
 from rxstream.testing.threaded import ThreadedProvider
@@ -31,6 +31,9 @@ CHROMIUM_ARGUMENTS = (
     "--disable-sync",
 )
 START_SECONDS = 30
+
+# A page is given as long as it takes on a machine that has other things to do: no verdict depends on its speed.
+expect.set_options(timeout=20_000)
 
 OpenChat = Callable[..., Chat]
 
