@@ -11,7 +11,13 @@ from pydantic import JsonValue
 from rxstream.encoders.encoder import EncoderEnd
 from rxstream.encoders.frames import json_bytes
 from rxstream.encoders.openai_chat import OWN_WORDS, UNKNOWN_MODEL, new_chat_id
-from rxstream.encoders.openai_chat_parts import annotation_entry, call_signature, image_entry, reasoning_detail
+from rxstream.encoders.openai_chat_parts import (
+    annotation_entry,
+    call_signature,
+    image_entry,
+    reasoning_detail,
+    reasoning_text,
+)
 from rxstream.encoders.openai_errors import end_object
 from rxstream.encoders.openai_finish import EXPLAINS_A_CUT, chat_finish, explanation
 from rxstream.encoders.openai_usage import chat_usage_object
@@ -87,12 +93,7 @@ def _message(answer: _Answer, response: Response, index: int) -> dict[str, JsonV
         "refusal": refusal or None,
     }
     annotations: list[JsonValue] = [annotation_entry(note) for note in response.annotations if note.choice == index]
-    details: list[JsonValue] = [
-        reasoning_detail(kind, data, part.part_id)
-        for part in answer.parts
-        if isinstance(part, ReasoningPart)
-        for kind, data in part.signatures.items()
-    ]
+    details = _reasoning_details([part for part in answer.parts if isinstance(part, ReasoningPart)])
     images: list[JsonValue] = [
         image_entry(f"data:{part.media_type};base64,{part.data}")
         for part in answer.parts
@@ -107,6 +108,16 @@ def _message(answer: _Answer, response: Response, index: int) -> dict[str, JsonV
         "audio": _audio(answer),
     }
     return message | {key: value for key, value in optional.items() if value}
+
+
+def _reasoning_details(parts: list[ReasoningPart]) -> JsonValue:
+    """What must go back with the reasoning; of several blocks their texts too, for each is signed with its own."""
+    details: list[JsonValue] = []
+    for part in parts:
+        if len(parts) > 1 and part.text and any(other.signatures for other in parts):
+            details.append(reasoning_text(part.text, part.part_id))
+        details += (reasoning_detail(kind, data, part.part_id) for kind, data in part.signatures.items())
+    return details
 
 
 def _audio(answer: _Answer) -> JsonValue:

@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from rxstream.events import Annotation, SignatureKind
 
-__all__ = ("annotation_entry", "call_signature", "image_entry", "reasoning_detail")
+__all__ = ("annotation_entry", "call_signature", "image_entry", "reasoning_detail", "reasoning_text")
 
 
 def reasoning_detail(kind: SignatureKind, data: str, part_id: str) -> dict[str, JsonValue]:
@@ -15,6 +15,11 @@ def reasoning_detail(kind: SignatureKind, data: str, part_id: str) -> dict[str, 
     if kind == "signature":
         return entry | {"type": "reasoning.text", "signature": data}
     return entry | {"type": "reasoning.encrypted" if kind == "encrypted" else "redacted_thinking", "data": data}
+
+
+def reasoning_text(text: str, part_id: str) -> dict[str, JsonValue]:
+    """An entry of `reasoning_details`: the text of a block, where its `id` must tell it from others."""
+    return {**({"id": part_id} if part_id else {}), "type": "reasoning.text", "text": text}
 
 
 def call_signature(data: str) -> dict[str, JsonValue]:

@@ -1,7 +1,8 @@
 """Where a piece of a chat choice belongs: this wire has no part ids, so they are made here.
 
 A part is a run of one kind. A new one begins whenever the kind changes or a call stands in between; text behind a call
-is never added to the text before it. A signature that comes after its reasoning was left goes to that reasoning.
+is never added to the text before it. A signature that comes after its reasoning was left goes to that reasoning. One
+that names its block ends it: plain reasoning that follows, which names none, is another block.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class PartTracker:
         choice: its index; ids are unique over all choices.
     """
 
-    __slots__ = ("_choice", "_count", "_key", "_kind", "_reasoning_id", "_reasoning_key", "part_id")
+    __slots__ = ("_choice", "_count", "_key", "_kind", "_reasoning_id", "_reasoning_key", "_signed_id", "part_id")
 
     def __init__(self, choice: int) -> None:
         self._choice = choice
@@ -29,6 +30,7 @@ class PartTracker:
         self._key: Hashable = None
         self._reasoning_id = ""
         self._reasoning_key: Hashable = None
+        self._signed_id = ""  # the part whose block a signature has named
         self.part_id = ""
 
     @property
@@ -43,7 +45,8 @@ class PartTracker:
             kind: what the piece is.
             key: the wire's own name of a block; another key of the same kind is another part, None is the open one.
         """
-        if kind != self._kind or (key is not None and self._key is not None and key != self._key):
+        is_other = key is not None and self._key is not None and key != self._key
+        if kind != self._kind or is_other or (key is None and kind == REASONING and self.part_id == self._signed_id):
             self.begin(kind)
         if key is not None:
             self._key = key
@@ -62,7 +65,11 @@ class PartTracker:
     def reasoning_part(self, key: Hashable = None) -> str:
         """The part that a signature belongs to: the latest reasoning with that key, or a new one."""
         is_known = key is None or self._reasoning_key is None or key == self._reasoning_key
-        return self._reasoning_id if self._reasoning_id and is_known else self.enter(REASONING, key)
+        if not self._reasoning_id or not is_known:
+            self.enter(REASONING, key)
+        if key is not None:
+            self._reasoning_key, self._signed_id = key, self._reasoning_id
+        return self._reasoning_id
 
     def begin(self, kind: str) -> str:
         """A new part for a piece of `kind`, whatever is open."""

@@ -27,7 +27,16 @@ from hypothesis import strategies as st
 
 from rxstream.encoders import encode_body
 from rxstream.encoders.openai_finish import explanation
-from rxstream.events import Event, ReasoningSignature, RefusalDelta, TextDelta, Usage, UsageUpdate
+from rxstream.events import (
+    Event,
+    Finish,
+    ReasoningDelta,
+    ReasoningSignature,
+    RefusalDelta,
+    TextDelta,
+    Usage,
+    UsageUpdate,
+)
 from rxstream.response import Response
 from tests.encoders.answers import answers
 from tests.encoders.kit import read_back, read_body_back, reduce, write
@@ -143,6 +152,22 @@ def test_a_stream_reads_as_the_response_that_was_written(name: str, events: list
 @given(events=full_answers())
 def test_a_body_reads_as_the_response_that_was_written(name: str, events: list[Event]) -> None:
     check(name, read_body_back(name, encode_body(name, reduce(events))), events)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_each_of_two_blocks_of_reasoning_keeps_its_own_signature(name: str) -> None:
+    """A signature with the text of another block is refused by who made it."""
+    blocks = (("a", "first"), ("b", "second"))
+    events: list[Event] = [
+        event for part, text in blocks for event in (ReasoningDelta(text, part), ReasoningSignature(f"s-{part}", part))
+    ]
+    events.append(Finish("stop", "stop"))
+    for again in (
+        read_back(name, write(name, events).body),
+        read_body_back(name, encode_body(name, reduce(events))),
+    ):
+        signed = [(part.text, part.signatures) for part in again.parts if part.type == "reasoning"]
+        assert signed == [("first", {"signature": "s-a"}), ("second", {"signature": "s-b"})]
 
 
 # ------------------------------------------------------------------ recorded streams of every wire
