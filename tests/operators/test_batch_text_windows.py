@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import reactivex as rx
 from reactivex import Observable
+from reactivex.subject import Subject
 
 import rxstream as rxs
 from rxstream import operators as ops
@@ -160,3 +161,33 @@ def test_its_own_bounds_win_over_its_limits_and_these_over_the_subscribers() -> 
         return list(await asyncio.gather(*map(sizes, operators)))
 
     assert run_virtual(main()) == [[20] * 2, [10] * 4, [40]]
+
+
+@pytest.mark.parametrize("unit", ["a", "é", "😀"])
+@pytest.mark.parametrize("in_lists", [False, True])
+def test_many_small_pieces_fill_a_batch_to_its_bound_and_never_over_it(in_lists: bool, unit: str) -> None:
+    pieces: list[Event] = [TextDelta(unit)] * 20
+
+    async def main() -> list[Any]:
+        source = rxs.from_iterable([pieces] if in_lists else [[piece] for piece in pieces])
+        return [event.text async for event in rxs.iterate(source.pipe(expand(list), ops.batch_text(max_bytes=12)))]
+
+    per_batch = 12 // len(unit.encode())
+    full, rest = divmod(20, per_batch)
+    assert run_virtual(main()) == [unit * per_batch] * full + [unit * rest] * bool(rest)
+
+
+def test_a_parked_batch_is_filled_to_its_bound_by_what_comes_meanwhile() -> None:
+    hot: Subject[Event] = Subject()
+
+    async def main() -> list[str]:
+        boundary = Boundary(hot.pipe(ops.batch_text(max_wait_seconds=1, max_bytes=4)))
+        hot.on_next(TextDelta("abc"))
+        await asyncio.sleep(2)
+        hot.on_next(TextDelta("d"))  # an upstream that cannot pause
+        await settle()
+        boundary.pull(2)
+        boundary.dispose()
+        return [item.text for item in boundary.items]
+
+    assert run_virtual(main()) == ["abcd"]
