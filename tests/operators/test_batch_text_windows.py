@@ -166,7 +166,7 @@ def test_its_own_bounds_win_over_its_limits_and_these_over_the_subscribers() -> 
 @pytest.mark.parametrize("unit", ["a", "é", "😀"])
 @pytest.mark.parametrize("in_lists", [False, True])
 def test_many_small_pieces_fill_a_batch_to_its_bound_and_never_over_it(in_lists: bool, unit: str) -> None:
-    pieces: list[Event] = [TextDelta(unit)] * 20
+    pieces: list[Any] = [TextDelta(unit)] * 20
 
     async def main() -> list[Any]:
         source = rxs.from_iterable([pieces] if in_lists else [[piece] for piece in pieces])
