@@ -51,6 +51,11 @@ class Consumer:
     def is_pulling(self) -> bool:
         return self.pull is not None and not self.pull.done()
 
+    @property
+    def discarded(self) -> int:
+        """What stages and boundaries of this branch dropped, its buffer apart."""
+        return self.stream._scope.discarded
+
     def close(self) -> None:
         if self.is_pulling:
             assert self.pull is not None

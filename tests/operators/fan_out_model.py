@@ -30,6 +30,7 @@ class BranchModel:
     has_pull: bool = False
     got: list[Any] = field(default_factory=list)
     kept: list[Any] = field(default_factory=list)  # without a buffer: what came and was not taken yet
+    discarded: int = 0  # of that, what nobody will take any more
 
     def __post_init__(self) -> None:
         self.buffer = BufferModel(self.policy or "pause", self.max_events, PLENTY, self.low_water)
@@ -52,6 +53,11 @@ class BranchModel:
             self.buffer.put(event)
         if self.has_pull and not (self.is_fused and self.policy):
             self.take()  # what pushes is there before the next item is
+
+    def discard(self) -> None:
+        """Nobody takes what was kept any more."""
+        self.discarded += len(self.kept)
+        self.kept = []
 
     def take(self) -> None:
         self.got.append(self.kept.pop(0) if self.policy is None else self.buffer.take())
@@ -104,4 +110,5 @@ class FanOutModel:
 
     def leave(self, branch: BranchModel) -> None:
         branch.is_live = branch.has_pull = False
+        branch.discard()
         self.run()

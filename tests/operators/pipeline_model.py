@@ -124,7 +124,7 @@ class PipelineModel:
         joined, self.end, self.is_told, self.parked = self.joined(), "cancelled", True, []
         self.batch.take()
         for branch in joined:
-            branch.kept = []
+            branch.discard()
             branch.put(Cancelled("deadline"))
         self.run()
 
@@ -137,6 +137,7 @@ class PipelineModel:
 
     def leave(self, branch: BranchModel) -> None:
         branch.is_live = branch.has_pull = False
+        branch.discard()
         if not self.joined():
             self.parked = []
             self.batch.take()

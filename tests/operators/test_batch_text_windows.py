@@ -170,7 +170,8 @@ def test_many_small_pieces_fill_a_batch_to_its_bound_and_never_over_it(in_lists:
 
     async def main() -> list[Any]:
         source = rxs.from_iterable([pieces] if in_lists else [[piece] for piece in pieces])
-        return [event.text async for event in rxs.iterate(source.pipe(expand(list), ops.batch_text(max_bytes=12)))]
+        stream: Any = rxs.iterate(source.pipe(expand(list), ops.batch_text(max_bytes=12)))
+        return [event.text async for event in stream]
 
     per_batch = 12 // len(unit.encode())
     full, rest = divmod(20, per_batch)

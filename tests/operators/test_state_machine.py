@@ -209,6 +209,12 @@ def machine(policy: str) -> type[RuleBasedStateMachine]:
                     assert stats.peak_events == buffer.peak_events <= buffer.max_events
 
         @invariant()
+        def what_nobody_will_take_is_dropped_and_counted(self) -> None:
+            for consumer in self.consumers:
+                if consumer.model.policy is None:  # else its buffer counts, and that is compared above
+                    assert consumer.discarded == consumer.model.discarded
+
+        @invariant()
         def a_branch_loses_nothing_untold(self) -> None:
             """Without the model: the text that a branch got is the beginning of what was pushed, or a loss is told."""
             said = "".join(getattr(event, "text", "") for event in self.pushed)
