@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any, Final, cast
 
 from rxstream.encoders.encoder import Encoder
+from rxstream.limits import Limits
 from rxstream.response.response import Response
 
 __all__ = ("encode_body", "encoder", "encoder_names")
@@ -19,6 +20,9 @@ ENCODERS: Final[dict[str, str]] = {
     "openai-responses": "openai_responses:OpenAIResponsesEncoder",
 }
 
+KEEPING: Final = frozenset(("ai-sdk-ui", "openai-chat", "openai-responses"))
+"""The formats that say something again, or whole: what they keep for that is bounded."""
+
 BODIES: Final[dict[str, str]] = {
     "anthropic": "anthropic_body:anthropic_body",
     "openai-chat": "openai_chat_body:openai_chat_body",
@@ -26,18 +30,22 @@ BODIES: Final[dict[str, str]] = {
 }
 
 
-def encoder(name: str, **options: Any) -> Encoder:
+def encoder(name: str, *, limits: Limits | None = None, **options: Any) -> Encoder:
     """The encoder of one stream in the format `name`.
 
     Args:
         name: one of `encoder_names()`.
+        limits: what may be kept of the answer, in a format that must keep some of it; None is the defaults.
         options: that format's own, such as `include_usage=True` of `openai-chat`.
 
     Raises:
         ValueError: there is no such format.
         TypeError: it has no such option.
     """
-    return cast(Encoder, _find(ENCODERS, name, "encoder")(**options))
+    make = _find(ENCODERS, name, "encoder")
+    if limits is not None and name in KEEPING:
+        options["limits"] = limits
+    return cast(Encoder, make(**options))
 
 
 def encode_body(name: str, response: Response, **options: Any) -> bytes:

@@ -59,7 +59,7 @@ class EventStreamResponse(Response):
             not read. None lets it hold the stream for ever.
         cancellation: cancelled, with cause `client_disconnect`, when the client leaves: give the one that `cancel_on`,
             tools and other work for this client hear. The stream itself is ended without it.
-        limits: defaults for operators and sources above that were given none.
+        limits: defaults for operators and sources above that were given none, and the encoder's.
         diagnostics: where protected detail of errors goes, likewise: the client is told the safe sentence alone.
         on_end: told once how the stream ended for the client; it must not wait. A client that left is `cancelled`, one
             that did not read is `failed` with a `StreamTimeoutError`.
@@ -130,9 +130,9 @@ class EventStreamResponse(Response):
         await send({"type": "http.response.body", "body": b""})
 
     def _make_encoder(self) -> Encoder:
-        return (
-            encoder(self._format, **self._options) if isinstance(self._format, str) else self._format(**self._options)
-        )
+        if isinstance(self._format, str):
+            return encoder(self._format, limits=self._limits, **self._options)
+        return self._format(**self._options)
 
     def _failure(self, error: Exception) -> Head:
         name = self._format if isinstance(self._format, str) else None

@@ -192,6 +192,13 @@ def test_an_error_after_content_is_a_frame() -> None:
     assert client.is_finished
 
 
+def test_the_limits_bound_what_the_encoder_keeps() -> None:
+    client = answer(timed(*HELLO), "openai-responses", limits=rxs.Limits(max_text_bytes=3))
+    assert b"max_text_bytes=3" in client.body
+    assert b"response.completed" not in client.body
+    assert b"response.completed" in answer(timed(*HELLO), "openai-responses").body
+
+
 def test_the_head_does_not_wait_for_ever() -> None:
     client = answer(timed(7.0, *HELLO), head_wait_seconds=2.0)
     assert client.times[:3] == [2.0, 2.0, 7.0]
