@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from reactivex import Observable, abc
 from reactivex.disposable import Disposable
@@ -196,6 +196,12 @@ class Branch(Generic[T]):
         self.dispose()
         if observer is None:
             return
+        if type(end) is Cancelled:
+            try:
+                observer.on_next(cast(Any, end))
+            except Exception as error:
+                send_error(observer, error)
+                return
         try:
             if isinstance(end, Exception):
                 observer.on_error(end)
@@ -206,14 +212,9 @@ class Branch(Generic[T]):
 
     def _cancel(self, event: Any) -> None:
         """`Cancelled` overtakes: drop what waits, pass it on without asking, complete (rule 13)."""
-        self._end = COMPLETED
+        self._end = event  # a turn that runs may be the one that delivers it
         self._discard()
-
-        def deliver() -> None:
-            self._send(event)
-            self._deliver_end()
-
-        self._as_turn(deliver)
+        self._as_turn(self._deliver_end)
 
     def _as_turn(self, step: Callable[[], None]) -> None:
         """Run `step` as a turn of the branch; where one of its turns runs now, at the end of that one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from reactivex import Observable, abc
@@ -12,6 +12,7 @@ from rxstream.cancellation import Cancellation
 from rxstream.events import Cancelled
 from rxstream.flow.scheduler import Cancellable, FlowScheduler
 from rxstream.flow.scope import send_error
+from rxstream.flow.stage import Stage, connect, stage_operator
 
 __all__ = ("cancel_on",)
 
@@ -41,45 +42,64 @@ def cancel_on(cancellation: Cancellation) -> Callable[[Observable[T]], Observabl
     if not isinstance(cancellation, Cancellation):
         raise TypeError(f"cancel_on takes a Cancellation, not {type(cancellation).__name__}")
 
-    def operator(source: Observable[T]) -> Observable[T]:
-        def subscribe(observer: abc.ObserverBase[T], scheduler: abc.SchedulerBase | None = None) -> abc.DisposableBase:
-            subscription = _CancelOn(observer, FlowScheduler.of(scheduler))
-            subscription.connect(source, cancellation)
-            return Disposable(subscription.dispose)
+    def make(observer: abc.ObserverBase[Any], flow: FlowScheduler) -> Stage[Any, Any]:
+        return cast("Stage[Any, Any]", _CancelOn(observer, flow, cancellation))  # it connects as a stage does
 
-        return Observable(subscribe)
-
-    return operator
+    return stage_operator(make)
 
 
 class _CancelOn:
     """One subscription. The cancellation may come from inside its own `on_next`: then it waits for the call's end."""
 
-    __slots__ = ("_event", "_flow", "_is_busy", "_leave", "_observer", "_on_next", "_start", "_upstream", "stopped")
+    __slots__ = (
+        "_cancellation",
+        "_demand",
+        "_event",
+        "_flow",
+        "_is_busy",
+        "_is_held",
+        "_leave",
+        "_link",
+        "_observer",
+        "_on_next",
+        "_start",
+        "_upstream",
+        "stopped",
+    )
 
-    def __init__(self, observer: abc.ObserverBase[Any], flow: FlowScheduler) -> None:
+    def __init__(self, observer: abc.ObserverBase[Any], flow: FlowScheduler, cancellation: Cancellation) -> None:
+        self._cancellation = cancellation
         self._observer: abc.ObserverBase[Any] | None = observer
         self._on_next = observer.on_next
+        self._link: Callable[[Iterator[Any]], None] | None = getattr(observer, "take_from", None)
         self._flow = flow
+        self._demand = flow.demand
         self._event: Cancelled | None = None
         self._is_busy = False
+        self._is_held = False  # the gate reads as closed, so that nobody below goes on with a list
         self._leave: Callable[[], None] | None = None
         self._start: Cancellable | None = None
         self._upstream: abc.DisposableBase | None = None
         self.stopped = False
 
-    def connect(self, source: Observable[Any], cancellation: Cancellation) -> None:
+    def connect(self, source: Observable[Any]) -> abc.DisposableBase:
         """Listen, then subscribe; a cancellation that came before is told a turn later (rule 16)."""
-        if cancellation.event is not None:
-            self._event = cancellation.event
+        before = self._cancellation.event
+        if before is not None:
+            self._event = before
             self._start = self._flow.call_soon(self._deliver)
-            return
-        self._leave = cancellation.add_callback(self._cancel)
-        upstream = source.subscribe(cast(Any, self), scheduler=self._flow.upward)
+            return Disposable(self.dispose)
+        self._leave = self._cancellation.add_callback(self._cancel)
+        try:
+            upstream = connect(source, self, self._flow)
+        except BaseException:
+            self._leave()
+            raise
         if self.stopped or self._event is not None:
             upstream.dispose()
         else:
             self._upstream = upstream
+        return Disposable(self.dispose)
 
     def on_next(self, item: Any) -> None:
         if self.stopped or self._event is not None:
@@ -87,9 +107,44 @@ class _CancelOn:
         self._is_busy = True
         try:
             self._on_next(item)
+        except Exception as error:
+            self._fail_if_cancelled(error)
         finally:
             self._is_busy = False
         self._deliver_if_cancelled()
+
+    def take_from(self, items: Iterator[Any]) -> None:
+        """`on_next` for as many of `items` as demand allows; the stage above is linked."""
+        link = self._link
+        if link is None:
+            on_next, demand = self.on_next, self._demand
+            for item in items:
+                on_next(item)
+                if not demand.is_open or self.stopped:
+                    return
+            return
+        if self.stopped or self._event is not None:
+            return
+        self._is_busy = True
+        try:
+            link(items)
+        except Exception as error:
+            self._fail_if_cancelled(error)
+        finally:
+            self._is_busy = False
+        self._deliver_if_cancelled()
+
+    def _deliver_if_cancelled(self) -> None:
+        if self._event is not None:
+            self._demand.turn(self._deliver)
+
+    def _fail_if_cancelled(self, error: Exception) -> None:
+        """What was raised below goes to the root that called; where a cancel has let that go, it is said here."""
+        if self._event is None:
+            raise error
+        observer = self._observer
+        self.dispose()
+        send_error(observer, error)
 
     def on_error(self, error: Exception) -> None:
         observer = self._observer
@@ -108,12 +163,11 @@ class _CancelOn:
         upstream, self._upstream = self._upstream, None
         if upstream is not None:
             self._event = self._flow.scope.cancel(event, upstream)
-        if not self._is_busy:
-            self._flow.demand.interrupt(self._deliver)
-
-    def _deliver_if_cancelled(self) -> None:
-        if self._event is not None:
-            self._deliver()
+        if self._is_busy:
+            self._is_held = True
+            self._demand.hold()
+        else:
+            self._demand.interrupt(self._deliver)
 
     def _deliver(self) -> None:
         observer = self._observer
@@ -130,6 +184,9 @@ class _CancelOn:
         """Leave the cancellation, let upstream go."""
         self.stopped = True
         self._observer = None
+        if self._is_held:
+            self._is_held = False
+            self._demand.let_go()
         if self._leave is not None:
             self._leave()
         if self._start is not None:

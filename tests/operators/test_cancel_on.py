@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 import pytest
 import reactivex as rx
 import reactivex.operators as rx_ops
+from reactivex import Observable
+from reactivex.disposable import SerialDisposable
 from reactivex.subject import Subject
 
 import rxstream as rxs
 from rxstream import operators as ops
 from rxstream.events import Cancelled, TextDelta
 from rxstream.testing import assert_timeline, marbles, run_virtual
+from tests.flow.kit import Boundary, expand
 
 CHUNK = b'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}\n\n'
 
@@ -156,3 +159,108 @@ def test_plain_rx_gets_serial_signals_too() -> None:
     hot.on_next(1)
     event = Cancelled()
     assert signals == ["(1", "1)", f"({event}", f"{event})", "|"]
+
+
+# Linked to the stages around it --------------------------------------------------------------------------------------
+
+
+def handed_over(items: Iterable[Any]) -> Any:
+    """A stage that hands down its items in one call, and makes more of them than anybody asked for."""
+    return rxs.from_iterable([list(items)]).pipe(expand(list))
+
+
+def test_a_list_goes_through_in_one_call_and_stops_where_demand_does() -> None:
+    async def main() -> tuple[list[Any], int]:
+        stop, stats = rxs.Cancellation(), ops.BufferStats()
+        events = handed_over(range(10)).pipe(ops.cancel_on(stop), ops.bounded_buffer(4, low_water=0, stats=stats))
+        stream = rxs.iterate(events)
+        await asyncio.sleep(1)
+        held = stats.buffered_events
+        taken = [await anext(stream) for _ in range(10)]
+        await stream.aclose()
+        return taken, held
+
+    assert run_virtual(main()) == (list(range(10)), 4)
+
+
+@pytest.mark.parametrize("below", [(), (rx_ops.map(lambda item: item),)], ids=["linked", "through Rx"])
+@pytest.mark.parametrize("is_hot", [False, True], ids=["paced", "hot"])
+def test_a_cancel_in_the_middle_of_a_list_ends_it_there(is_hot: bool, below: tuple[Any, ...]) -> None:
+    """What was not sent yet is dropped and counted, also where a stage below would have taken the whole list."""
+    seen: list[Any] = []
+
+    async def main() -> tuple[list[str], int]:
+        stop, hot = rxs.Cancellation(), Subject[Any]()
+
+        def note(item: Any) -> list[Any]:
+            seen.append(item)
+            if item == 2:
+                stop.cancel("budget")
+            return [item]
+
+        source: Any = hot.pipe(expand(list)) if is_hot else handed_over(range(6))
+        boundary = Boundary(source.pipe(ops.cancel_on(stop), *below, expand(note)), is_open=True, one_by_one=False)
+        if is_hot:
+            hot.on_next(range(6))
+        await asyncio.sleep(1)
+        assert stop.callbacks == 0
+        assert boundary.items == [0, 1, Cancelled("budget")]
+        return boundary.ends, boundary.scope.discarded
+
+    assert run_virtual(main()) == (["completed"], 4)  # 3, 4 and 5, and what had just been made of 2
+    assert seen == [0, 1, 2]
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_a_consumer_that_cancels_and_then_raises_gets_its_error(linked: bool) -> None:
+    """The root that called is gone by then: nobody else could tell it."""
+
+    async def main() -> tuple[Exception | None, list[str]]:
+        stop = rxs.Cancellation()
+
+        def fail(item: Any) -> Any:
+            stop.cancel()
+            raise LookupError(item)
+
+        source = handed_over(range(3)).pipe(*(() if linked else (rx_ops.map(lambda item: item),)))
+        boundary = Boundary(source.pipe(ops.cancel_on(stop)), is_open=True, one_by_one=False, on_item=fail)
+        await asyncio.sleep(1)
+        return boundary.error, boundary.ends
+
+    error, ends = run_virtual(main())
+    assert (type(error), ends) == (LookupError, ["error"])
+
+
+def test_a_consumer_that_cancels_and_then_disposes_leaves_no_gate_closed() -> None:
+    """Another source of the same demand goes on."""
+
+    async def main() -> list[Any]:
+        stop, inner = rxs.Cancellation(), SerialDisposable()
+
+        def subscribe(observer: Any, scheduler: Any = None) -> SerialDisposable:
+            inner.disposable = handed_over("abc").pipe(ops.cancel_on(stop)).subscribe(observer, scheduler=scheduler)
+            return inner
+
+        def leave(item: Any) -> None:
+            stop.cancel()
+            inner.dispose()
+
+        first: Observable[Any] = Observable(subscribe)
+        stream = rxs.iterate(rx.merge(first.pipe(rx_ops.do_action(leave)), rxs.from_iterable("xy")))
+        taken = [await anext(stream) for _ in range(3)]
+        await stream.aclose()
+        return taken
+
+    assert sorted(run_virtual(main())) == ["a", "x", "y"]
+
+
+def test_a_source_that_cannot_be_subscribed_to_leaves_no_callback() -> None:
+    async def main() -> int:
+        stop = rxs.Cancellation()
+        (branch,) = rxs.from_iterable("ab").pipe(ops.fan_out(lambda source: source))
+        rxs.iterate(branch).dispose()
+        with pytest.raises(RuntimeError, match="has had its subscription"):
+            await anext(rxs.iterate(branch.pipe(ops.cancel_on(stop))))
+        return stop.callbacks
+
+    assert run_virtual(main()) == 0

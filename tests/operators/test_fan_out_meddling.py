@@ -47,6 +47,7 @@ class Reader:
 
     one_by_one: bool
     is_open: bool = False
+    is_busy: bool = False  # in the middle of an item
     is_live: bool = True
     end: str | None = None
     got: list[Event] = field(default_factory=list)
@@ -63,12 +64,18 @@ class Reader:
         if self.one_by_one:
             self.is_open = False
         plan, self.plan = self.plan, []
+        self.is_busy = True
         for act in plan:
             act()
+        self.is_busy = False
 
     def open(self) -> None:
         self.is_open = True
-        while self.kept and self.is_open and self.is_live:
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Take what was kept, as long as the gate is open."""
+        while self.kept and self.is_open and self.is_live and not self.is_busy:
             self.deliver(self.kept.pop(0))
 
 
@@ -109,7 +116,7 @@ class Shared:
             if reader not in self.live:  # it left meanwhile
                 continue
             reader.kept.append(event)
-            if len(reader.kept) == 1 and asked and not reader.is_open:
+            if reader.is_busy or (len(reader.kept) == 1 and asked and not reader.is_open):
                 continue
             while reader.kept and reader.is_live:
                 reader.deliver(reader.kept.pop(0))
@@ -309,3 +316,23 @@ def test_an_item_that_waits_in_a_branch_is_dropped_and_counted_when_the_stream_i
         return second.items, second.scope.discarded
 
     assert run_virtual(main()) == ([Cancelled()], 1)
+
+
+def test_a_cancel_from_inside_an_item_that_had_waited_is_told_to_that_branch_too() -> None:
+    async def main() -> list[tuple[list[Any], list[str]]]:
+        hot: Subject[Any] = Subject()
+        stop = rxs.Cancellation()
+
+        def cancel() -> None:
+            stop.cancel()
+
+        left, right = hot.pipe(ops.cancel_on(stop), ops.fan_out(lambda source: source, lambda source: source))
+        first = Boundary(left, is_open=True, one_by_one=False, on_item=lambda _: second.demand.close())
+        second = Boundary(right, is_open=True, one_by_one=False, on_item=lambda _: cancel())
+        await asyncio.sleep(0.1)
+        hot.on_next("a")
+        second.demand.open()
+        await settle()
+        return [(boundary.items, boundary.ends) for boundary in (first, second)]
+
+    assert run_virtual(main()) == [(["a", Cancelled()], ["completed"])] * 2
