@@ -48,6 +48,15 @@ class BareClient:
         before, found, self._seen = self._seen.partition(mark)
         return before + found
 
+    def read_exactly(self, count: int) -> bytes:
+        """Read so many bytes."""
+        while len(self._seen) < count:
+            data = self.socket.recv(4096)
+            assert data, f"the end came after {len(self._seen)} of {count} bytes"
+            self._seen += data
+        taken, self._seen = self._seen[:count], self._seen[count:]
+        return taken
+
     def read_all(self) -> bytes:
         """Read until the other side closes."""
         while data := self.socket.recv(65536):
