@@ -209,11 +209,14 @@ class Stage(Generic[InT, OutT]):
         if self._end is not None:
             self._rest = iter([*self._rest, *items])
             return
-        self._demand.unpark(self)
-        held, rest = self._take_pending()
         self._emitting = True
         try:
-            self._pass_on(iter([*(() if held is _NOTHING else (held,)), *rest, *items]))
+            made = [*items]
+            if not made:
+                return  # it takes no room: what is parked stays
+            self._demand.unpark(self)
+            held, rest = self._take_pending()
+            self._pass_on(iter([*(() if held is _NOTHING else (held,)), *rest, *made]))
         except BaseException:
             self._broken = True
             self._drop()

@@ -196,6 +196,49 @@ def test_a_hot_upstream_passes_a_parked_stage_in_order() -> None:
     run_virtual(main())
 
 
+def test_an_item_that_becomes_nothing_leaves_a_parked_stage_parked() -> None:
+    hot: Subject[int] = Subject()
+
+    async def main() -> list[list[int]]:
+        boundary = Boundary(hot.pipe(expand(range)), is_open=True)
+        seen = []
+        for item in (3, 0, 0):  # 0 and 1 and 2, of which one is asked for, then nothing, twice
+            hot.on_next(item)
+            seen.append(list(boundary.items))
+        assert boundary.parked() == 1
+        boundary.pull()
+        seen.append(list(boundary.items))
+        hot.on_next(0)
+        hot.on_next(1)
+        seen.append(list(boundary.items))
+        boundary.dispose()
+        return seen
+
+    assert run_virtual(main()) == [[0], [0], [0], [0, 1], [0, 1, 2, 0]]
+
+
+def test_what_a_lazy_stage_raises_while_it_is_parked_drops_what_waits() -> None:
+    hot: Subject[Any] = Subject()
+
+    def lazily(item: Any) -> Any:
+        yield from item
+        if item == "c":
+            raise LookupError
+
+    async def main() -> tuple[list[str], int, int]:
+        boundary = Boundary(hot.pipe(expand(lazily)), is_open=True)
+        hot.on_next("ab")
+        try:
+            hot.on_next("c")
+        except LookupError:
+            boundary.items.append("raised")
+        return boundary.items, boundary.parked(), boundary.scope.discarded
+
+    items, parked, discarded = run_virtual(main())
+    assert (items, parked) == (["a", "raised"], 0)
+    assert discarded >= 1
+
+
 def test_a_hot_upstream_that_is_called_back_from_a_parked_stage_keeps_its_order() -> None:
     async def main() -> list[Any]:
         subject: Subject[int] = Subject()

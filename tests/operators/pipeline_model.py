@@ -100,10 +100,10 @@ class PipelineModel:
         out = self.batch.put(event, self.now)
         if is_joined:
             return
-        if was_parked:
-            self.send_unasked([*self.parked, *out])
-        else:
+        if not was_parked:
             self.parked = out
+        elif out:  # what only begins a batch takes no room
+            self.send_unasked([*self.parked, *out])
         self.run()
 
     def advance(self, seconds: float) -> None:
