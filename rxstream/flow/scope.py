@@ -42,6 +42,7 @@ class Scope:
         "limits",
         "response_head",
         "results",
+        "unframed",
     )
 
     def __init__(self, *, limits: Limits | None = None, diagnostics: Diagnostics | None = None) -> None:
@@ -58,6 +59,8 @@ class Scope:
         """What tools say of their calls in such a dispose: it goes down with the event."""
         self.response_head: tuple[int, Mapping[str, str]] | None = None
         """Status and headers of the answer that a source here reads; the latest, where there were several."""
+        self.unframed = b""
+        """What stood among the events of a stream and is none, when its bytes had ended: a server's error, perhaps."""
         self._closers: dict[int, Closer] = {}
         self._entered = False
 
@@ -179,6 +182,14 @@ class _InnerScope(Scope):
     @cancelled.setter
     def cancelled(self, event: Cancelled | None) -> None:
         self._outer.cancelled = event
+
+    @property
+    def unframed(self) -> bytes:
+        return self._outer.unframed
+
+    @unframed.setter
+    def unframed(self, body: bytes) -> None:
+        self._outer.unframed = body
 
     @property
     def results(self) -> list[ToolResult]:

@@ -8,13 +8,14 @@ from typing import Any, Final, Literal
 from reactivex import Observable, abc
 
 from rxstream.diagnostics import Diagnostics
-from rxstream.errors import DecodeError, StreamError
+from rxstream.errors import DecodeError, ProviderError, StreamError, TruncatedStreamError
 from rxstream.events import CONTENT_EVENTS, Event, ProviderEvent
 from rxstream.flow.scheduler import FlowScheduler
 from rxstream.flow.stage import InT, Stage, stage_operator
 from rxstream.framing.frames import Payload
 from rxstream.limits import Limits
 from rxstream.providers.decoder import Decoder
+from rxstream.providers.http_errors import error_from_response
 from rxstream.providers.registry import get_wire
 
 __all__ = ("Decoding", "OnBadFrame", "decode")
@@ -45,8 +46,8 @@ def decode(
         diagnostics: where the bytes of a bad frame and the provider's error body go.
 
     Returns:
-        A stage. The provider's own error is a `ProviderError`; bytes that end without the wire's end signal are
-        `TruncatedStreamError`; both after everything that came before.
+        A stage. The provider's own error is a `ProviderError`, also one that `frame` above found in place of a frame;
+        bytes that end without the wire's end signal are `TruncatedStreamError`; both after everything that came before.
 
     Raises:
         ValueError: no wire has that name, or `on_bad_frame` is neither.
@@ -122,9 +123,20 @@ class Decoding(Stage[InT, Event]):
             return error
         return None
 
-    def close(self, out: list[Event]) -> None:
-        """The bytes ended: what the decoder held back, and its verdict."""
+    def close(self, out: list[Event], unframed: bytes) -> None:
+        """The bytes ended: what the decoder held back, and its verdict.
+
+        A body that stood in place of events, or between two of them, may know better. What says that the provider
+        failed is true whatever the events said; any other is the reason only where the end signal is missing.
+        """
+        error = _error_of(unframed) if unframed and not self._decoder.done else None
+        if isinstance(error, ProviderError):
+            error.phase = None if self._has_content else error.phase
+            self.fail_with(error, out)
+            return
         self._close_decoder(out)
+        if error is not None and isinstance(self._end, TruncatedStreamError):
+            self.end_with(self._known(error, out))
 
     def _close_decoder(self, out: list[Event]) -> None:
         try:
@@ -161,10 +173,17 @@ class _FrameDecoder(Decoding[Any]):
     def finish(self, error: Exception | None) -> Iterable[Event]:
         out: list[Event] = []
         if error is None:
-            self.close(out)
+            scope = self._flow.scope
+            unframed, scope.unframed = scope.unframed, b""
+            self.close(out, unframed)
         else:
             self.abort(error, out)
         return out
+
+
+def _error_of(body: bytes) -> StreamError:
+    kind = "text/html" if body.lstrip()[:1] == b"<" else "application/json"
+    return error_from_response(200, {}, body, content_type=kind, truncated=False)
 
 
 def _raw(error: DecodeError) -> str:

@@ -177,7 +177,11 @@ class _Framer(Stage[bytes, Any]):
         return self._collect(self._framing.feed(chunk))
 
     def finish(self, error: Exception | None) -> Iterable[Any]:
-        return () if error is not None else self._collect(self._framing.close())
+        if error is not None:
+            return ()
+        frames = self._collect(self._framing.close())
+        self._flow.scope.unframed = getattr(self._framing, "unframed", b"")  # for who decodes below
+        return frames
 
     def _collect(self, frames: Iterable[Any]) -> list[Any]:
         out: list[Any] = []

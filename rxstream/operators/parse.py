@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from reactivex import Observable, abc
 
 from rxstream.diagnostics import Diagnostics
-from rxstream.errors import ProviderError, StreamError, TruncatedStreamError
+from rxstream.errors import StreamError
 from rxstream.events import Event
 from rxstream.flow.scheduler import FlowScheduler
 from rxstream.flow.stage import stage_operator
@@ -16,7 +16,6 @@ from rxstream.limits import Limits
 from rxstream.operators.decode import Decoding, OnBadFrame, check_on_bad_frame
 from rxstream.operators.framings import framing_factory
 from rxstream.providers.decoder import Decoder
-from rxstream.providers.http_errors import error_from_response
 from rxstream.providers.registry import Wire, get_wire
 
 __all__ = ("parse",)
@@ -96,26 +95,5 @@ class _Parser(Decoding[bytes]):
         elif self._framing.error is not None and not self._decoder.done:
             self.fail_with(self._framing.error, out)
         else:
-            self._close_as_what_it_was(out)
+            self.close(out, getattr(self._framing, "unframed", b""))
         return out
-
-    def _close_as_what_it_was(self, out: list[Event]) -> None:
-        """The decoder's verdict, unless a body stood in place of events, or between two of them.
-
-        What says that the provider failed is true whatever the events said. Any other body is the reason only where
-        the end signal is missing.
-        """
-        body: bytes = b"" if self._decoder.done else getattr(self._framing, "unframed", b"")
-        error = _error_of(body) if body else None
-        if isinstance(error, ProviderError):
-            error.phase = None if self._has_content else error.phase
-            self.fail_with(error, out)
-            return
-        self.close(out)
-        if error is not None and isinstance(self._end, TruncatedStreamError):
-            self.end_with(self._known(error, out))
-
-
-def _error_of(body: bytes) -> StreamError:
-    kind = "text/html" if body.lstrip()[:1] == b"<" else "application/json"
-    return error_from_response(200, {}, body, content_type=kind, truncated=False)

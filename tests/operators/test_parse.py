@@ -134,6 +134,18 @@ def test_bytes_that_end_inside_a_frame_are_indeterminate(operators: tuple[Any, .
     run(main())
 
 
+both_ways = pytest.mark.parametrize(
+    "operators",
+    [
+        (ops.parse("openai-chat"),),
+        (ops.frame_sse(), ops.decode("openai-chat")),
+        (ops.frame_sse(), rx_ops.map(lambda frame: frame), ops.decode("openai-chat")),
+    ],
+    ids=["fused", "in two stages", "with Rx between"],
+)
+
+
+@both_ways
 @pytest.mark.parametrize(
     ("body", "kind", "category"),
     [
@@ -144,10 +156,12 @@ def test_bytes_that_end_inside_a_frame_are_indeterminate(operators: tuple[Any, .
         (b"data: [DONE]\n\n", rxs.TruncatedStreamError, "truncated"),
     ],
 )
-def test_a_body_in_place_of_a_stream_is_its_error(body: bytes, kind: type, category: str | None) -> None:
+def test_a_body_in_place_of_a_stream_is_its_error(
+    body: bytes, kind: type, category: str | None, operators: tuple[Any, ...]
+) -> None:
     async def main() -> None:
         for size in (1, 7, 1024):
-            events, error = await read(cut(body, size), ops.parse("openai-chat"))
+            events, error = await read(cut(body, size), *operators)
             assert not [event for event in events if not isinstance(event, ResponseStart)]
             assert isinstance(error, kind)
             assert isinstance(error, rxs.StreamError)
@@ -157,14 +171,15 @@ def test_a_body_in_place_of_a_stream_is_its_error(body: bytes, kind: type, categ
     run(main())
 
 
-def test_a_body_between_two_events_is_the_error_of_a_stream_that_looked_finished() -> None:
+@both_ways
+def test_a_body_between_two_events_is_the_error_of_a_stream_that_looked_finished(operators: tuple[Any, ...]) -> None:
     call = {"index": 0, "id": "c1", "function": {"name": "f", "arguments": "{}"}}
     delta = json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]})
     body = b"data: " + delta.encode() + b'\n\n{\n  "error": {\n    "code": 503,\n    "message": "m"\n  }\n}\n'
 
     async def main() -> None:
         for size in (1, 7, 1024):
-            events, error = await read(cut(body, size), ops.parse("openai-chat"))
+            events, error = await read(cut(body, size), *operators)
             assert isinstance(error, rxs.ProviderError)
             assert (error.public.category, error.phase) == ("overloaded", "mid_stream")
             # What was seen stays, but a call that no end has closed must not run.
@@ -174,14 +189,33 @@ def test_a_body_between_two_events_is_the_error_of_a_stream_that_looked_finished
     run(main())
 
 
-def test_a_body_that_is_no_error_does_not_spoil_a_finished_answer() -> None:
+@both_ways
+def test_a_body_that_is_no_error_does_not_spoil_a_finished_answer(operators: tuple[Any, ...]) -> None:
     async def main() -> None:
         finish = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
         for body in (b'{"note": 1}\n', b"<html></html>\n"):
-            _, error = await read([chat("a") + body + finish], ops.parse("openai-chat"))
+            _, error = await read([chat("a") + body + finish], *operators)
             assert error is None
 
     run(main())
+
+
+def test_a_body_in_place_of_one_stream_says_nothing_of_the_next() -> None:
+    """Two answers in one subscription, the first of which is an error that somebody catches."""
+
+    async def main() -> Exception | None:
+        def answer(body: bytes) -> Any:
+            return rxs.from_chunks([body]).pipe(ops.frame_sse(), ops.decode("openai-chat"))
+
+        busy = answer(b'{"error":{"message":"quota","code":429}}')
+        try:
+            async for _ in rxs.iterate(busy.pipe(rx_ops.catch(answer(chat("Hel"))))):
+                pass
+        except Exception as error:
+            return error
+        return None
+
+    assert isinstance(run(main()), rxs.TruncatedStreamError)
 
 
 def test_an_error_in_a_last_event_without_its_blank_line_stays_the_error() -> None:
