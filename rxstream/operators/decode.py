@@ -48,8 +48,8 @@ def decode(
     Returns:
         A stage. The provider's own error is a `ProviderError`, also one that `frame` above found in place of a frame;
         bytes that end without the wire's end signal are `TruncatedStreamError`; both after everything that came before.
-        A key that nobody knows is a `ProviderEvent`, unless it stands beside a plain piece of a text that flows: of such a
-        frame no more is read than proves what it is.
+        A key that nobody knows is a `ProviderEvent`, unless it stands beside a plain piece of a text that flows: of
+        such frames no more is read than proves what they are.
 
     Raises:
         ValueError: no wire has that name, or `on_bad_frame` is neither.

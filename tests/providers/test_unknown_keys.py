@@ -48,7 +48,7 @@ def read(wire: str, *marked: tuple[int, str]) -> list[Event]:
     """A stream of forty pieces and a finish; `marked` says which frames have an odd key, `beside` or `inside`."""
     make, write = WIRES[wire]
     frames = [
-        make(f"{number} ", **{where: f"odd{number}" for at, where in marked if at == number}) for number in range(12)
+        make(f"{number} ", **{where: f"odd{number}" for at, where in marked if at == number}) for number in range(40)
     ]
     frames.append(make("", last=True, **{where: "odd40" for at, where in marked if at == 40}))
 
@@ -83,5 +83,5 @@ def test_beside_a_piece_of_a_text_that_flows_they_are_not_looked_at_and_the_text
     events = read(wire, (30, "beside"))
     assert odd_of(events) == []
     assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "".join(
-        f"{n} " for n in range(12)
+        f"{n} " for n in range(40)
     )
