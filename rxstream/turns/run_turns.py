@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from pydantic import JsonValue
@@ -93,29 +94,19 @@ def run_turns(
         TypeError: `request` is no `ModelRequest`, or one of `tools` is no function.
         ValueError: an argument is out of range, or two tools have one name.
     """
-    if max_turns < 1:
-        raise ValueError(f"max_turns must be at least 1, not {max_turns!r}")
-    if not isinstance(request, ModelRequest):
-        raise TypeError(
-            f"turns are made of a ModelRequest, not of {type(request).__name__}: a body cannot be continued"
-        )
     known = as_tools(tools)
-
-    def operator(turn: int) -> Callable[[Observable[Event]], Observable[Event]]:
-        return run_tools(
-            known.values(),
-            max_concurrency,
-            cancellation=cancellation,
-            timeout_seconds=timeout_seconds,
-            in_call_order=in_call_order,
-            describe_error=describe_error,
-            key_scope=f"{key_scope}/{turn}",
-            limits=limits,
-            diagnostics=diagnostics,
-        )
-
-    operator(1)  # what is wrong with the arguments is said now
-    plan = _Plan(endpoint, _with_tools(request, known.values()), operator, max_turns, limits)
+    run = partial(
+        run_tools,
+        known.values(),
+        max_concurrency,
+        cancellation=cancellation,
+        timeout_seconds=timeout_seconds,
+        in_call_order=in_call_order,
+        describe_error=describe_error,
+        limits=limits,
+        diagnostics=diagnostics,
+    )
+    plan = _Plan(endpoint, request, known.values(), run, max_turns, key_scope, limits)
 
     def subscribe(observer: abc.ObserverBase[Event], scheduler: abc.SchedulerBase | None = None) -> abc.DisposableBase:
         turns = _Turns(observer, FlowScheduler.of(scheduler), plan)
@@ -133,16 +124,33 @@ def _with_tools(request: ModelRequest, tools: Iterable[FunctionTool]) -> ModelRe
 
 @dataclass(slots=True, frozen=True)
 class _Plan:
-    """What all subscriptions share."""
+    """What all subscriptions share. What is wrong with it is said when it is made."""
 
     endpoint: Asked
     request: ModelRequest
-    operator: Callable[[int], Callable[[Observable[Event]], Observable[Event]]]
+    tools: Iterable[FunctionTool]
+    run: Callable[..., Callable[[Observable[Event]], Observable[Event]]]
     max_turns: int
+    key_scope: str
     limits: Limits | None
 
+    def __post_init__(self) -> None:
+        if self.max_turns < 1:
+            raise ValueError(f"max_turns must be at least 1, not {self.max_turns!r}")
+        if not isinstance(self.request, ModelRequest):
+            raise TypeError(
+                f"turns are made of a ModelRequest, not of {type(self.request).__name__}: a body cannot be continued"
+            )
+        self.run()
+
+    @property
+    def first_request(self) -> ModelRequest:
+        """The request with the tools in it."""
+        return _with_tools(self.request, self.tools)
+
     def ask(self, request: ModelRequest, turn: int) -> Observable[Event]:
-        return self.endpoint.stream(request).pipe(self.operator(turn))
+        """The answer of one turn, with the results of its calls."""
+        return self.endpoint.stream(request).pipe(self.run(key_scope=f"{self.key_scope}/{turn}"))
 
 
 @dataclass(slots=True)
@@ -177,7 +185,7 @@ class _Turns(Stage[Event, Event]):
     def __init__(self, observer: abc.ObserverBase[Event], flow: FlowScheduler, plan: _Plan) -> None:
         super().__init__(observer, flow)
         self._plan = plan
-        self._request = plan.request
+        self._request = plan.first_request
         self._turn = 0
         self._book = _Book()
         self._accumulator = Accumulator(flow.scope.limits_for(plan.limits))
