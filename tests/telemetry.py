@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import HistogramDataPoint, InMemoryMetricReader
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
@@ -28,10 +30,19 @@ class Telemetry:
             provider.add_span_processor(processor)
         self.tracer = provider.get_tracer("test")
         self.meter = MeterProvider([self._reader], shutdown_on_exit=False).get_meter("test")
+        self._records = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]  # the SDK has no types there
+        logs = LoggerProvider(shutdown_on_exit=False)
+        logs.add_log_record_processor(SimpleLogRecordProcessor(self._records))
+        self.logger = logs.get_logger("test")
 
     def observe(self, *args: Any, **options: Any) -> Any:
         """`otel.observe` with this SDK."""
-        return otel.observe(*args, tracer=self.tracer, meter=self.meter, **options)
+        return otel.observe(*args, tracer=self.tracer, meter=self.meter, logger=self.logger, **options)
+
+    @property
+    def events(self) -> list[Any]:
+        """The log records that were emitted."""
+        return [data.log_record for data in self._records.get_finished_logs()]
 
     @property
     def spans(self) -> tuple[ReadableSpan, ...]:

@@ -11,7 +11,7 @@ from rxstream.diagnostics import Diagnostics
 from rxstream.endpoint.access import request_headers
 from rxstream.endpoint.address import find_address
 from rxstream.endpoint.aws import find_signer
-from rxstream.endpoint.endpoint import Endpoint
+from rxstream.endpoint.endpoint import Endpoint, Observe
 from rxstream.limits import Limits
 from rxstream.providers.registry import Wire, get_wire
 from rxstream.providers.service import AUTHORIZATION
@@ -33,6 +33,7 @@ def connect(
     limits: Limits | None = None,
     diagnostics: Diagnostics | None = None,
     environ: Mapping[str, str] | None = None,
+    observe: Observe | None = None,
 ) -> Endpoint:
     """Make an endpoint of a provider. Nothing is sent yet.
 
@@ -54,6 +55,7 @@ def connect(
         limits: the bounds of its sources and parsers.
         diagnostics: where protected detail of errors goes.
         environ: read in place of the process's environment.
+        observe: gives the operator that the events of each request go through; `otel.observing()` makes spans of them.
 
     Raises:
         ValueError: there is no such provider.
@@ -82,6 +84,7 @@ def connect(
         limits=limits,
         diagnostics=diagnostics,
         auth=find_signer(wire.name, wire.service, address, environ) if is_signed else None,
+        observe=observe,
     )
 
 

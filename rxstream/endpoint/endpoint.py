@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from reactivex import Observable
 
@@ -18,12 +19,36 @@ from rxstream.errors import RequestError
 from rxstream.events import Event
 from rxstream.limits import Limits
 from rxstream.operators.parse import parse
+from rxstream.providers.provider_request import ProviderRequest
 from rxstream.providers.registry import Wire
 from rxstream.requests import ModelRequest
 from rxstream.response.response import Response
 from rxstream.sources.http import http_stream
 
-__all__ = ("Endpoint",)
+__all__ = ("Asking", "Endpoint", "Observe")
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A request that is about to be sent, as who observes it is told.
+
+    Args:
+        provider: who is asked.
+        model: its model; None where nobody names one.
+        host: where it is sent.
+        port: the port, where the address names one.
+        is_streamed: whether the answer comes as it is made, or whole.
+    """
+
+    provider: str
+    model: str | None
+    host: str
+    port: int | None
+    is_streamed: bool
+
+
+Observe: TypeAlias = Callable[[Asking], Callable[[Observable[Event]], Observable[Event]]]
+"""Gives the operator that a request's events go through, `otel.observing()` for example."""
 
 
 class Endpoint:
@@ -42,6 +67,7 @@ class Endpoint:
         limits: the bounds of its sources and parsers.
         diagnostics: where protected detail of errors goes.
         auth: called by the client with each request before it is sent, to sign it; None where nobody signs.
+        observe: gives the operator that the events of a request go through; None where nobody observes.
 
     Raises:
         RequestError: the wire can be read, but nobody writes its requests.
@@ -55,6 +81,7 @@ class Endpoint:
         "_headers",
         "_limits",
         "_model",
+        "_observe",
         "_owns_client",
         "_wire",
         "_write",
@@ -72,6 +99,7 @@ class Endpoint:
         limits: Limits | None = None,
         diagnostics: Diagnostics | None = None,
         auth: Callable[[Any], Any] | None = None,
+        observe: Observe | None = None,
     ) -> None:
         write = wire.write_request()
         if write is None:
@@ -86,6 +114,7 @@ class Endpoint:
         self._limits = limits
         self._diagnostics = diagnostics
         self._auth = auth
+        self._observe = observe
 
     @property
     def provider(self) -> str:
@@ -162,7 +191,7 @@ class Endpoint:
         Raises:
             RequestError: as in `stream`.
         """
-        return self._send(request, self._wire, stream=True)
+        return self._send(self._write(self._with_model(request), stream=True, dialect=self._wire.dialect))
 
     async def complete(self, request: ModelRequest | Mapping[str, Any]) -> Response:
         """Ask for an answer that comes whole, and give the `Response` that its stream would have come to.
@@ -197,11 +226,20 @@ class Endpoint:
         await self.aclose()
 
     def _ask(self, request: ModelRequest | Mapping[str, Any], wire: Wire, *, stream: bool) -> Observable[Event]:
-        chunks = self._send(request, wire, stream=stream)
-        return chunks.pipe(parse(wire, limits=self._limits, diagnostics=self._diagnostics))
-
-    def _send(self, request: ModelRequest | Mapping[str, Any], wire: Wire, *, stream: bool) -> Observable[bytes]:
         said = self._write(self._with_model(request), stream=stream, dialect=wire.dialect)
+        events = self._send(said).pipe(parse(wire, limits=self._limits, diagnostics=self._diagnostics))
+        if self._observe is None:
+            return events
+        model = said.body.get("model") or self._named_model(request)
+        asking = Asking(self.provider, model, self._address.host, self._address.parts.port, stream)
+        return events.pipe(self._observe(asking))
+
+    def _named_model(self, request: ModelRequest | Mapping[str, Any]) -> str | None:
+        """The model, for wires whose requests have it in their path."""
+        named = request.model if isinstance(request, ModelRequest) else request.get("model")
+        return named if isinstance(named, str) and named else self._model
+
+    def _send(self, said: ProviderRequest) -> Observable[bytes]:
         headers = {"content-type": "application/json", **said.headers, **self._headers}
         return http_stream(
             self._client,

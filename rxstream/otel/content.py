@@ -1,30 +1,57 @@
-"""The answer's content on its span: only where somebody asked for it."""
+"""The answer's content, on its span or in an event: only where somebody asked for it."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from rxstream.events import Event
 from rxstream.limits import Limits
 from rxstream.response.accumulator import Accumulator
 from rxstream.response.response import Response, ResponseChoice
 
-__all__ = ("CAPTURE_VARIABLE", "Content", "is_content_wanted")
+__all__ = ("CAPTURE_VARIABLE", "Capture", "Content", "content_places")
 
 CAPTURE_VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
-_YES: Final = frozenset({"true", "1", "span_only", "span_and_event"})
-"""`event_only` asks for log records, which nobody here writes."""
+Capture = bool | Literal["span", "event", "both"] | None
+
+_PLACES: Final[Mapping[Any, frozenset[str]]] = {
+    True: frozenset({"span"}),
+    "span": frozenset({"span"}),
+    "event": frozenset({"event"}),
+    "both": frozenset({"span", "event"}),
+}
+
+_SAID: Final = {
+    "true": "span",
+    "1": "span",
+    "span_only": "span",
+    "event_only": "event",
+    "span_and_event": "both",
+}
+"""The values of the variable."""
 
 
-def is_content_wanted(capture: bool | None, environ: Mapping[str, str] = os.environ) -> bool:
-    """What the application said; where it said nothing, what the conventions' variable says."""
-    if capture is not None:
-        return capture
-    return environ.get(CAPTURE_VARIABLE, "").strip().lower() in _YES
+def content_places(capture: Capture, environ: Mapping[str, str] = os.environ) -> frozenset[str]:
+    """Where content goes: `span`, `event`, both or nowhere.
+
+    Args:
+        capture: what the application said; None leaves it to the conventions' variable.
+        environ: where that is looked up.
+
+    Raises:
+        ValueError: `capture` is no such place.
+    """
+    if capture is None:
+        capture = _SAID.get(environ.get(CAPTURE_VARIABLE, "").strip().lower(), False)  # type: ignore[assignment]
+    if capture is False:
+        return frozenset()
+    if capture not in _PLACES:
+        raise ValueError(f"capture_content is True, False, 'span', 'event' or 'both', not {capture!r}")
+    return _PLACES[capture]
 
 
 class Content:
@@ -48,11 +75,16 @@ class Content:
             except Exception:  # a limit: to watch a stream must not end it
                 self.is_cut = True
 
-    def messages(self) -> str:
-        """The answer as the conventions' output messages: a JSON array, one message a choice."""
+    def messages(self) -> list[dict[str, Any]]:
+        """The answer as the conventions' output messages, one a choice."""
         response = self._accumulator.snapshot()
         choices: list[Any] = list(response.choices) or [response]
-        return json.dumps([_message(choice) for choice in choices], ensure_ascii=False, separators=(",", ":"))
+        return [_message(choice) for choice in choices]
+
+
+def as_json(messages: list[dict[str, Any]]) -> str:
+    """Messages as a span holds them, for its attributes have no objects."""
+    return json.dumps(messages, ensure_ascii=False, separators=(",", ":"))
 
 
 def _message(answer: Response | ResponseChoice) -> dict[str, Any]:

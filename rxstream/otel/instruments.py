@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 
+from opentelemetry._logs import Logger, get_logger
 from opentelemetry.metrics import Histogram, Meter, get_meter
 from opentelemetry.trace import Tracer, get_tracer
 
 from rxstream.otel.names import SECONDS_BUCKETS, TOKENS_BUCKETS, Names
 
-__all__ = ("Instruments", "default_meter", "default_tracer", "instruments_of")
+__all__ = ("Instruments", "default_logger", "default_meter", "default_tracer", "instruments_of")
 
 SCOPE_NAME = "rxstream"
 
@@ -52,6 +53,12 @@ def instruments_of(meter: Meter, names: Names) -> Instruments:
 def default_meter() -> Meter:
     """The meter of the application's provider, whenever that is set."""
     return get_meter(SCOPE_NAME)
+
+
+@cache
+def default_logger() -> Logger:
+    """The logger of the application's provider, whenever that is set."""
+    return get_logger(SCOPE_NAME)
 
 
 @cache

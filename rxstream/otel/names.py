@@ -31,6 +31,9 @@ class Names:
     token_usage: str = "gen_ai.client.token.usage"
     paused_duration: str = "rxstream.client.paused.duration"
 
+    # The event that holds content
+    content_event: str = "gen_ai.client.inference.operation.details"
+
     # Attributes, known when it begins
     operation: str = "gen_ai.operation.name"
     provider: str = "gen_ai.provider.name"

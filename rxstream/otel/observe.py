@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from opentelemetry._logs import Logger
 from opentelemetry.metrics import Meter
 from opentelemetry.trace import Tracer
 from reactivex import Observable, abc
@@ -17,9 +18,9 @@ from rxstream.flow.stage import Stage, stage_operator
 from rxstream.limits import Limits
 from rxstream.operators.bounded_buffer import BufferStats
 from rxstream.operators.clock import clock_of
-from rxstream.otel.content import Content, is_content_wanted
+from rxstream.otel.content import Capture, Content, content_places
 from rxstream.otel.facts import Facts
-from rxstream.otel.instruments import default_meter, default_tracer, instruments_of
+from rxstream.otel.instruments import default_logger, default_meter, default_tracer, instruments_of
 from rxstream.otel.names import NAMES, Names
 from rxstream.otel.record import End, Plan, Record, Value
 
@@ -35,8 +36,9 @@ def observe(
     *,
     tracer: Tracer | None = None,
     meter: Meter | None = None,
+    logger: Logger | None = None,
     stats: BufferStats | None = None,
-    capture_content: bool | None = None,
+    capture_content: Capture = None,
     each_chunk: bool = False,
     attributes: Mapping[str, Value] | None = None,
     names: Names = NAMES,
@@ -70,9 +72,12 @@ def observe(
         model: the model that is asked.
         tracer: makes the spans; the application's, of the scope `rxstream`, by default.
         meter: makes the histograms, likewise.
+        logger: emits the event that holds content, likewise.
         stats: of the buffer in the same pipe: its highest fill and what it dropped are told with the span.
-        capture_content: whether the answer itself is put on the span. By default it is not, unless the variable
-            `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` is `true`, `span_only` or `span_and_event`.
+        capture_content: whether the answer itself is told: on the span (True or `"span"`), in the event
+            `gen_ai.client.inference.operation.details` (`"event"`), or in both. By default it is not, unless the
+            variable `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says `span_only`, `event_only`,
+            `span_and_event` or `true`.
         each_chunk: whether each chunk after the first is a measurement of `time_per_output_chunk`, as the conventions
             would have it, and not the mean of an answer.
         attributes: more of them for the span; `server.address` and `server.port` go to the metrics as well.
@@ -81,14 +86,12 @@ def observe(
 
     Returns:
         A transparent operator. Nothing that a tracer does wrong ends the stream.
+
+    Raises:
+        ValueError: `capture_content` is no such place.
     """
-    known = {
-        names.operation: operation,
-        names.provider: provider,
-        names.request_model: model,
-        names.request_stream: True,
-        **(attributes or {}),
-    }
+    begun = {names.operation: operation, names.provider: provider, names.request_model: model}
+    known = {**begun, names.request_stream: True, **(attributes or {})}
     plan = Plan(
         operation if model is None else f"{operation} {model}",
         {name: value for name, value in known.items() if value is not None},
@@ -97,11 +100,12 @@ def observe(
         names,
         stats,
         each_chunk,
+        logger or default_logger(),
+        content_places(capture_content),
     )
-    captures = is_content_wanted(capture_content)
 
     def make(observer: abc.ObserverBase[Event], flow: FlowScheduler) -> _Observation:
-        content = Content(flow.scope.limits_for(limits)) if captures else None
+        content = Content(flow.scope.limits_for(limits)) if plan.content_places else None
         return _Observation(observer, flow, plan, content)
 
     return stage_operator(make)

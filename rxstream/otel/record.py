@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from contextvars import Context
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from opentelemetry._logs import Logger, LogRecord, SeverityNumber
 from opentelemetry.context import attach, get_current
 from opentelemetry.trace import SpanKind, Status, StatusCode, Tracer, set_span_in_context
 
 from rxstream.errors import StreamError
 from rxstream.operators.bounded_buffer import BufferStats
-from rxstream.otel.content import Content
+from rxstream.otel.content import Content, as_json
 from rxstream.otel.facts import Facts
 from rxstream.otel.instruments import Instruments
 from rxstream.otel.names import Names
@@ -36,6 +38,8 @@ class Plan:
     names: Names
     stats: BufferStats | None
     each_chunk: bool
+    logger: Logger
+    content_places: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +105,11 @@ class Record:
         span = self._span
         try:
             self._measure(facts, end)
+            said = self._describe(facts, end, content)
             if span.is_recording():
-                self._describe(facts, end, content)
+                self._tell_span(said, end, content)
+            if content is not None and "event" in self._plan.content_places:
+                self._tell_event(said, content)
         finally:
             span.end()
 
@@ -118,7 +125,7 @@ class Record:
             if count is not None:
                 instruments.tokens.record(count, {**self._metered, names.token_type: kind})
 
-    def _describe(self, facts: Facts, end: End, content: Content | None) -> None:
+    def _describe(self, facts: Facts, end: End, content: Content | None) -> dict[str, Any]:
         names = self._plan.names
         said: dict[str, Value | tuple[str, ...] | None] = {
             names.response_id: facts.response_id,
@@ -134,8 +141,30 @@ class Record:
             names.cancel_cause: end.cause,
             names.paused_seconds: end.paused_seconds,
         }
-        said |= self._of_buffer() | self._of_error(end.error) | self._of_content(content)
-        self._span.set_attributes({name: value for name, value in said.items() if value is not None})
+        said |= self._of_buffer() | self._of_error(end.error)
+        if content is not None:
+            said[names.content_is_cut] = content.is_cut or None
+        return {name: value for name, value in said.items() if value is not None}
+
+    def _tell_span(self, said: Mapping[str, Any], end: End, content: Content | None) -> None:
+        if end.error is not None:
+            shown = end.error.public.message if isinstance(end.error, StreamError) else None
+            self._span.set_status(Status(StatusCode.ERROR, shown))
+        self._span.set_attributes(said)
+        if content is not None and "span" in self._plan.content_places:
+            self._span.set_attribute(self._plan.names.output_messages, as_json(content.messages()))
+
+    def _tell_event(self, said: Mapping[str, Any], content: Content) -> None:
+        """The conventions' event: all that the span says, and the content as objects; it names the span."""
+        names = self._plan.names
+        record = LogRecord(
+            timestamp=time.time_ns(),
+            context=set_span_in_context(self._span),
+            severity_number=SeverityNumber.INFO,
+            event_name=names.content_event,
+            attributes={**self._plan.attributes, **said, names.output_messages: content.messages()},
+        )
+        self._plan.logger.emit(record)
 
     def _of_buffer(self) -> dict[str, Value | tuple[str, ...] | None]:
         stats, names = self._plan.stats, self._plan.names
@@ -146,18 +175,11 @@ class Record:
         if error is None:
             return {}
         names, public = self._plan.names, error.public if isinstance(error, StreamError) else None
-        self._span.set_status(Status(StatusCode.ERROR, None if public is None else public.message))
         return {
             names.error_type: error_type(error),
             names.error_phase: error.phase if isinstance(error, StreamError) else None,
             names.correlation_id: None if public is None else public.correlation_id,
         }
-
-    def _of_content(self, content: Content | None) -> dict[str, Value | tuple[str, ...] | None]:
-        if content is None:
-            return {}
-        names = self._plan.names
-        return {names.output_messages: content.messages(), names.content_is_cut: content.is_cut or None}
 
 
 def error_type(error: Exception) -> str:
