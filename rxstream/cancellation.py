@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import get_args
 
-from rxstream.events import CancelCause, Cancelled, check_cause
+from rxstream.events import CancelCause, Cancelled
 
-__all__ = ("Cancellation", "Interrupted")
+__all__ = ("Cancellation", "Interrupted", "check_cause")
 
 Callback = Callable[[Cancelled], None]
 
@@ -190,6 +191,16 @@ class Cancellation:
 
     def __repr__(self) -> str:
         return f"Cancellation({'cancelled: ' + self._event.cause if self._event else 'not cancelled'})"
+
+
+def check_cause(cause: str) -> None:
+    """Refuse what is no cause.
+
+    Raises:
+        ValueError: it is none of `CancelCause`.
+    """
+    if cause not in get_args(CancelCause):
+        raise ValueError(f"a stream is cancelled by {', '.join(get_args(CancelCause))}, not {cause!r}")
 
 
 def _call(callback: Callback, event: Cancelled) -> Exception | None:

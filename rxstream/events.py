@@ -10,7 +10,7 @@ joined within one part, choice and kind. Unknown counts are None; unknown is not
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Discriminator, JsonValue, TypeAdapter
 from pydantic_core import from_json
@@ -46,7 +46,6 @@ __all__ = (
     "Usage",
     "UsageUpdate",
     "Violation",
-    "check_cause",
     "event_json_schema",
 )
 
@@ -57,16 +56,6 @@ FinishReason = Literal[
 
 CancelCause = Literal["user_stop", "client_disconnect", "deadline", "budget", "operator"]
 """Who ended a stream that did not fail."""
-
-
-def check_cause(cause: str) -> None:
-    """Refuse what is no cause.
-
-    Raises:
-        ValueError: it is none of `CancelCause`.
-    """
-    if cause not in get_args(CancelCause):
-        raise ValueError(f"a stream is cancelled by {', '.join(get_args(CancelCause))}, not {cause!r}")
 
 
 ToolKind = Literal["function", "custom"]

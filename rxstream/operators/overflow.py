@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, Protocol, TypeAlias
 
+from rxstream.cancellation import check_cause
 from rxstream.errors import StreamError
-from rxstream.events import DROPPABLE_EVENTS, CancelCause, Event, ReasoningDelta, RefusalDelta, TextDelta, check_cause
+from rxstream.events import DROPPABLE_EVENTS, CancelCause, Event, ReasoningDelta, RefusalDelta, TextDelta
 from rxstream.operators.event_size import ENVELOPE_BYTES, event_bytes
 
 __all__ = (
