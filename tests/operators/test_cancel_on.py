@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
 import pytest
 import reactivex as rx
 import reactivex.operators as rx_ops
 from reactivex import Observable
-from reactivex.disposable import SerialDisposable
+from reactivex.disposable import Disposable, SerialDisposable
 from reactivex.subject import Subject
 
 import rxstream as rxs
 from rxstream import operators as ops
 from rxstream.events import Cancelled, TextDelta
+from rxstream.flow.stage import StageObservable
 from rxstream.testing import assert_timeline, marbles, run_virtual
 from tests.flow.kit import Boundary, expand
 
@@ -215,7 +216,7 @@ def test_a_cancel_in_the_middle_of_a_list_ends_it_there(is_hot: bool, below: tup
 def test_a_consumer_that_cancels_and_then_raises_gets_its_error(linked: bool) -> None:
     """The root that called is gone by then: nobody else could tell it."""
 
-    async def main() -> tuple[Exception | None, list[str]]:
+    async def main() -> tuple[Exception | None, list[str], list[Any]]:
         stop = rxs.Cancellation()
 
         def fail(item: Any) -> Any:
@@ -225,10 +226,10 @@ def test_a_consumer_that_cancels_and_then_raises_gets_its_error(linked: bool) ->
         source = handed_over(range(3)).pipe(*(() if linked else (rx_ops.map(lambda item: item),)))
         boundary = Boundary(source.pipe(ops.cancel_on(stop)), is_open=True, one_by_one=False, on_item=fail)
         await asyncio.sleep(1)
-        return boundary.error, boundary.ends
+        return boundary.error, boundary.ends, boundary.items
 
-    error, ends = run_virtual(main())
-    assert (type(error), ends) == (LookupError, ["error"])
+    error, ends, items = run_virtual(main())
+    assert (type(error), ends, items) == (LookupError, ["error"], [0])
 
 
 def test_a_consumer_that_cancels_and_then_disposes_leaves_no_gate_closed() -> None:
@@ -264,3 +265,81 @@ def test_a_source_that_cannot_be_subscribed_to_leaves_no_callback() -> None:
         return stop.callbacks
 
     assert run_virtual(main()) == 0
+
+
+class Stubborn:
+    """A source that goes on whatever it is told, and counts how often it was disposed."""
+
+    def __init__(self, at_subscribe: Callable[[Any], None] = lambda observer: None) -> None:
+        self.observer: Any = None
+        self.disposed = 0
+        self._at_subscribe = at_subscribe
+
+    def subscribe(self, observer: Any, scheduler: Any = None) -> Disposable:
+        self.observer = observer
+        self._at_subscribe(observer)
+        return Disposable(self._dispose)
+
+    def linked_to(self, observer: Any) -> Any:
+        """As a stage is linked to."""
+        self.observer = observer
+        return self
+
+    def connect(self, source: Any) -> Disposable:
+        return self.subscribe(self.observer)
+
+    def _dispose(self) -> None:
+        self.disposed += 1
+
+
+@pytest.mark.parametrize("way", ["it cancels", "it completes", "it fails"])
+def test_a_source_that_ends_or_cancels_inside_its_subscribe_is_disposed(way: str) -> None:
+    async def main() -> tuple[list[Any], list[str], int, int]:
+        stop = rxs.Cancellation()
+
+        def act(observer: Any) -> None:
+            if way == "it cancels":
+                stop.cancel("operator")
+            elif way == "it completes":
+                observer.on_completed()
+            else:
+                observer.on_error(ValueError())
+
+        source = Stubborn(act)
+        boundary = Boundary(Observable(source.subscribe).pipe(ops.cancel_on(stop)), is_open=True)
+        await asyncio.sleep(1)
+        return boundary.items, boundary.ends, source.disposed, stop.callbacks
+
+    ends = {"it cancels": "completed", "it completes": "completed", "it fails": "error"}
+    items = [Cancelled("operator")] if way == "it cancels" else []
+    assert run_virtual(main()) == (items, [ends[way]], 1, 0)
+
+
+@pytest.mark.parametrize("way", ["cancel", "dispose", "complete"])
+def test_a_source_that_goes_on_after_the_end_is_not_heard(way: str) -> None:
+    async def main() -> tuple[list[Any], list[str]]:
+        stop, source = rxs.Cancellation(), Stubborn()
+        linked: Any = StageObservable(rx.never(), lambda observer, flow: source.linked_to(observer))
+        seen = Boundary(rx.never(), is_open=True, one_by_one=False)
+        handle = linked.pipe(ops.cancel_on(stop)).link(seen, seen.flow)
+        inner = source.observer  # with nothing of Rx between
+        inner.on_next("a")
+        if way == "cancel":
+            stop.cancel()
+        elif way == "dispose":
+            handle.dispose()
+        else:
+            inner.on_completed()
+        inner.on_next("late")
+        inner.take_from(iter(["late", "later"]))
+        inner.on_error(ValueError("late"))
+        inner.on_completed()
+        return seen.items, seen.ends
+
+    ended = {"cancel": (["a", Cancelled()], ["completed"]), "dispose": (["a"], []), "complete": (["a"], ["completed"])}
+    assert run_virtual(main()) == ended[way]
+
+
+def test_what_is_no_cancellation_is_refused() -> None:
+    with pytest.raises(TypeError, match="takes a Cancellation, not str"):
+        ops.cancel_on("user_stop")  # type: ignore[arg-type]
