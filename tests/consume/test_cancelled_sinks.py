@@ -10,9 +10,11 @@ import pytest
 import reactivex as rx
 from reactivex import Observable
 from reactivex import operators as rx_ops
+from reactivex.disposable import Disposable
 
 import rxstream as rxs
 from rxstream import operators as ops
+from rxstream.consume.subscribe import _RUNNING
 from rxstream.events import Cancelled, Event, TextDelta, Usage, UsageUpdate
 from rxstream.testing import run_virtual, settle
 
@@ -282,3 +284,67 @@ def test_a_dispose_without_a_running_loop_does_not_raise() -> None:
     loop.close()
     subscription.dispose()
     assert sink.log == ["text_delta", "cancelled user_stop"]
+
+
+def test_the_first_dispose_counts_and_its_cause_is_told() -> None:
+    async def main() -> tuple[list[str], str | None]:
+        sink = Waiting(for_ever)
+        subscription = rxs.subscribe(endless(rxs.Cancellation()), sink)
+        await asyncio.sleep(1)
+        subscription.dispose("deadline")
+        subscription.dispose("budget")
+        end = await subscription.end()
+        subscription.dispose("operator")
+        return sink.log, end.cause
+
+    assert run_virtual(main()) == (["text_delta", "cancelled deadline"], "deadline")
+
+
+@pytest.mark.parametrize("way", [lambda source: source, ops.bounded_buffer()], ids=["lock-step", "buffered"])
+def test_a_cancelled_that_comes_inside_the_subscribe_is_delivered(way: Callable[[Any], Any]) -> None:
+    """By a source of Rx that sends before it returns."""
+
+    def subscribe(observer: Any, scheduler: Any = None) -> rx.abc.DisposableBase:
+        observer.on_next(TextDelta("a"))
+        observer.on_next(Cancelled("operator"))
+        observer.on_completed()
+        return Disposable()
+
+    async def main() -> list[str]:
+        sink = Waiting(None, for_ever)
+        reported: list[str] = []
+
+        async def run_it() -> None:
+            await rxs.subscribe(way(Observable(subscribe)), sink).closed()
+
+        await hearing(run_it, reported)
+        assert reported == ["a sink's on_event took too long at the end"]
+        return sink.log
+
+    assert run_virtual(main()) == ["cancelled", "cancelled operator"]
+
+
+def test_a_subscription_that_is_over_is_held_by_nobody() -> None:
+    async def main() -> int:
+        for _ in range(20):
+            await rxs.subscribe(rxs.from_iterable([TextDelta("a")]), Waiting()).closed()
+        await settle()
+        return len(_RUNNING)
+
+    before = len(_RUNNING)
+    assert run_virtual(main()) == before
+
+
+@pytest.mark.parametrize("lacks", ["on_event", "on_end"])
+def test_a_sink_without_one_of_its_two_methods_is_refused(lacks: str) -> None:
+    class Half:
+        def __getattr__(self, name: str) -> Any:
+            if name == lacks or name not in ("on_event", "on_end"):
+                raise AttributeError(name)
+            return for_ever
+
+    async def main() -> None:
+        with pytest.raises(TypeError, match="Half has not"):
+            rxs.subscribe(rxs.from_iterable([TextDelta("a")]), Half())
+
+    run_virtual(main())
