@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ import reactivex as rx
 from reactivex import Observable
 from reactivex import operators as rx_ops
 from reactivex.disposable import Disposable
+from reactivex.subject import Subject
 
 import rxstream as rxs
 from rxstream import operators as ops
@@ -348,3 +349,46 @@ def test_a_sink_without_one_of_its_two_methods_is_refused(lacks: str) -> None:
             rxs.subscribe(rxs.from_iterable([TextDelta("a")]), Half())
 
     run_virtual(main())
+
+
+@pytest.mark.parametrize("wait", ["closed", "end"])
+def test_what_waits_for_the_end_waits_until_the_source_is_closed(wait: str) -> None:
+    async def slow_to_close(closed: list[float]) -> AsyncIterator[Event]:
+        try:
+            yield TextDelta("a")
+            await for_ever()
+        finally:
+            await asyncio.sleep(2)
+            closed.append(asyncio.get_running_loop().time())
+
+    async def main() -> list[float]:
+        closed: list[float] = []
+        subscription = rxs.subscribe(rxs.from_aiter(slow_to_close(closed)), Waiting())
+        await asyncio.sleep(1)
+        subscription.dispose()
+        await getattr(subscription, wait)()
+        return closed
+
+    assert run_virtual(main()) == [3.0]
+
+
+def test_a_sink_whose_task_is_cancelled_is_told_the_end_when_the_source_is_let_go() -> None:
+    listeners: list[int] = []
+
+    class Curious(Waiting):
+        async def on_end(self, end: rxs.StreamEnd) -> None:
+            listeners.append(len(hot.observers))
+            await super().on_end(end)
+
+    hot: Subject[Event] = Subject()
+
+    async def main() -> None:
+        before = asyncio.all_tasks()
+        subscription = rxs.subscribe(hot, Curious())
+        (task,) = asyncio.all_tasks() - before
+        await settle()
+        task.cancel()
+        await subscription.closed()
+
+    run_virtual(main())
+    assert listeners == [0]
