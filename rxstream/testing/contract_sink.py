@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Callable
-from typing import get_args
+from typing import Final, get_args
 
+from rxstream.cancellation import Cancellation
 from rxstream.consume.sink import Sink, StreamEnd
-from rxstream.consume.subscribe import subscribe
+from rxstream.consume.subscribe import Subscription, subscribe
 from rxstream.events import (
     Annotation,
     Cancelled,
@@ -34,6 +35,7 @@ from rxstream.events import (
     Violation,
 )
 from rxstream.limits import DEFAULT_LIMITS, Limits
+from rxstream.operators.cancel_on import cancel_on
 from rxstream.response.report import StreamReport
 from rxstream.response.response import Outcome
 from rxstream.sources.iterable import from_iterable
@@ -76,8 +78,8 @@ def check_sink(make_sink: Callable[[], Sink]) -> None:
     """Hold a sink to what `subscribe` relies on, on a loop with a virtual clock.
 
     It takes every event of the union and every outcome, also with nothing before them; it changes no event; `on_end`
-    returns within `Limits.max_cleanup_seconds`; it lets a cancel through that comes while it waits, and is told the end
-    after that; it leaves no task, timer or descriptor when its end was told.
+    returns within `Limits.max_cleanup_seconds`; it lets a cancel through that comes while it waits, takes a `Cancelled`
+    after that, and is told the end; it leaves no task, timer or descriptor when its end was told.
 
     Args:
         make_sink: makes the sink anew; it is called inside a running loop.
@@ -90,6 +92,7 @@ def check_sink(make_sink: Callable[[], Sink]) -> None:
         run_check("an end", lambda outcome=outcome: _only_an_end(make_sink, outcome))  # type: ignore[misc]
     run_check("a whole stream", lambda: _whole_stream(make_sink))
     run_check("a dispose", lambda: _dispose_at_every_turn(make_sink))
+    run_check("a cancellation", lambda: _cancel_at_every_turn(make_sink))
 
 
 async def _every_event(make_sink: Callable[[], Sink]) -> None:
@@ -125,17 +128,36 @@ async def _whole_stream(make_sink: Callable[[], Sink]) -> None:
     keep("a finished stream is completed for its sink", end.outcome == "completed", end.outcome)
 
 
+PATIENT: Final = Limits(max_cleanup_seconds=1e6)
+"""So that a sink that goes on is found here, and not cut short."""
+
+
 async def _dispose_at_every_turn(make_sink: Callable[[], Sink]) -> None:
-    patient = Limits(max_cleanup_seconds=1e6)  # a sink that goes on is found here, not cut short
     for turn in range(len(EVERY_EVENT) * 2):
         events = from_iterable([*EVERY_EVENT, Cancelled("budget")])
-        subscription = subscribe(events, make_sink(), limits=patient)
+        subscription = subscribe(events, make_sink(), limits=PATIENT)
         await settle(turn)
         subscription.dispose()
-        try:
-            async with asyncio.timeout(2 * DEFAULT_LIMITS.max_cleanup_seconds):
-                end = await subscription.end()
-        except TimeoutError:
-            keep("a sink lets a cancel through", False, f"dispose in turn {turn}: it goes on")
-        else:
-            keep("a disposed stream is cancelled for its sink", end.outcome == "cancelled", end.outcome)
+        await _must_be_cancelled(subscription, f"dispose in turn {turn}")
+
+
+async def _cancel_at_every_turn(make_sink: Callable[[], Sink]) -> None:
+    for turn in range(len(EVERY_EVENT) * 2):
+        stop = Cancellation()
+        events = from_iterable([*EVERY_EVENT, Cancelled("budget")]).pipe(cancel_on(stop))
+        subscription = subscribe(events, make_sink(), limits=PATIENT)
+        await settle(turn)
+        stop.cancel("deadline")
+        await _must_be_cancelled(subscription, f"cancelled in turn {turn}")
+
+
+async def _must_be_cancelled(subscription: Subscription, when: str) -> None:
+    try:
+        async with asyncio.timeout(2 * DEFAULT_LIMITS.max_cleanup_seconds):
+            end = await subscription.end()
+    except TimeoutError:
+        keep("a sink lets a cancel through", False, f"{when}: it goes on")
+    except Exception as error:
+        keep("a sink takes a Cancelled, also when its call was cancelled", False, f"{when}: {error!r}")
+    else:
+        keep("a stream that was left is cancelled for its sink", end.outcome == "cancelled", end.outcome)

@@ -196,6 +196,20 @@ class SwallowsCancels(Sink):
                 await asyncio.sleep(1e5)
 
 
+class IsInPieces(Sink):
+    """A call that is cancelled leaves it half done, and the next one stumbles over that."""
+
+    def __init__(self) -> None:
+        self._is_writing = False
+
+    async def on_event(self, event: Any) -> None:
+        if self._is_writing:
+            raise RuntimeError("a write is under way")
+        self._is_writing = True
+        await asyncio.sleep(0)
+        self._is_writing = False
+
+
 class LeavesATask(Sink):
     async def on_event(self, event: Any) -> None:
         KEPT.append(asyncio.ensure_future(asyncio.sleep(1e9)))

@@ -156,6 +156,7 @@ BROKEN_SINKS: dict[str, tuple[Callable[[], Any], str]] = {
     "never ends": (broken.NeverEnds, "on_end returns within the cleanup limit"),
     "raises at an end": (broken.RaisesAtAnEnd, "a sink takes every outcome"),
     "swallows cancels": (broken.SwallowsCancels, "a sink lets a cancel through"),
+    "is in pieces": (broken.IsInPieces, "a sink takes a Cancelled, also when its call was cancelled"),
     "leaves a task": (broken.LeavesATask, "nothing is left when a stream is over"),
 }
 
