@@ -23,7 +23,7 @@ from rxstream.errors import StreamTimeoutError
 from rxstream.sinks import WebSocketSink
 from rxstream.testing import Repeat, Reply, ScriptedProvider, Send, Stall, answer, run
 from tests.sinks.serving import served
-from tests.sinks.test_asgi_served import END, HELD_BYTES, WORD
+from tests.sinks.test_asgi_served import END, WORD
 
 KIB = 1024
 
@@ -87,7 +87,7 @@ def test_a_client_that_does_not_read_or_does_not_ask_pauses_the_provider(credit:
             return blocked, record.bytes_sent, len(said)
 
     blocked, whole, said = run(main())
-    assert blocked < HELD_BYTES < whole
+    assert blocked < 2 * KIB * KIB < whole  # kernels' buffers, ours and the library's: they differ from run to run
     assert said > words
 
 
