@@ -9,9 +9,12 @@ from itertools import repeat
 from typing import Any, cast
 
 import pytest
+import reactivex as rx
 from reactivex import Observable, abc
+from reactivex.disposable import Disposable
 
 from rxstream.flow import Demand, FlowScheduler, Scope, Stage, stage_operator
+from rxstream.flow.stage import StageObservable
 from rxstream.limits import Limits
 from rxstream.sources import from_aiter, from_iterable
 
@@ -163,6 +166,50 @@ async def told_async(items: Iterable[Any], reads: list[Any], *, waits: Iterable[
             await asyncio.sleep(seconds)
         reads.append(item)
         yield item
+
+
+class Stubborn:
+    """A source that a stage is linked to, with nothing of Rx between: it sends whatever it is told, also after its end.
+
+    Args:
+        *at_subscribe: what it sends before its subscribe returns, as in `send`.
+    """
+
+    def __init__(self, *at_subscribe: Any) -> None:
+        self.observer: Any = None
+        self.disposed = 0
+        self._at_subscribe = at_subscribe
+
+    def observable(self) -> Observable[Any]:
+        """The source; it serves one subscriber."""
+        return StageObservable(rx.never(), self._linked_to)
+
+    def _linked_to(self, observer: Any, flow: Any) -> Any:
+        self.observer = observer
+        return self
+
+    def connect(self, source: Any) -> Disposable:
+        for signal in self._at_subscribe:
+            self.send(signal)
+        return Disposable(self._dispose)
+
+    def send(self, signal: Any) -> None:
+        """An item; `"|"` completes, and an exception is the error."""
+        if signal == "|":
+            self.observer.on_completed()
+        elif isinstance(signal, Exception):
+            self.observer.on_error(signal)
+        else:
+            self.observer.on_next(signal)
+
+    def hand_over(self, items: Iterable[Any]) -> None:
+        """All of them in one call, where the stage below takes lists."""
+        take_from = getattr(self.observer, "take_from", None)
+        if take_from is not None:
+            take_from(iter(items))
+
+    def _dispose(self) -> None:
+        self.disposed += 1
 
 
 MakeSource = Callable[[Any, list[Any]], Observable[Any]]

@@ -16,44 +16,12 @@ from reactivex.subject import Subject
 import rxstream as rxs
 from rxstream import operators as ops
 from rxstream.events import Event, TextDelta, Usage, UsageUpdate
-from rxstream.flow.stage import StageObservable
 from rxstream.testing import run_virtual, settle
-from tests.flow.kit import Boundary, expand
+from tests.flow.kit import Boundary, Stubborn, expand
 from tests.operators.buffers import both_ways, buffered
 
+ENDS: dict[str, Any] = {"|": "|", "#": ValueError("the source failed")}
 USAGE = UsageUpdate(Usage(1, 2, 3))
-
-
-class Stubborn:
-    """A source with nothing of Rx behind it: it goes on whatever it is told, and counts how often it was disposed."""
-
-    def __init__(self, *signals: str) -> None:
-        self.observer: Any = None
-        self.disposed = 0
-        self._signals = signals
-
-    def observable(self) -> Observable[Any]:
-        return StageObservable(rx.never(), self._linked_to)
-
-    def _linked_to(self, observer: Any, flow: Any) -> Any:
-        self.observer = observer
-        return self
-
-    def connect(self, source: Any) -> Disposable:
-        for signal in self._signals:
-            self.send(signal)
-        return Disposable(self._dispose)
-
-    def send(self, signal: str) -> None:
-        if signal == "|":
-            self.observer.on_completed()
-        elif signal == "#":
-            self.observer.on_error(ValueError("the source failed"))
-        else:
-            self.observer.on_next(TextDelta(signal))
-
-    def _dispose(self) -> None:
-        self.disposed += 1
 
 
 async def read(stream: Any) -> list[str]:
@@ -70,7 +38,7 @@ async def read(stream: Any) -> list[str]:
 @pytest.mark.parametrize("end", ["|", "#"])
 def test_a_source_that_ends_inside_its_subscribe_is_disposed_and_read_to_its_end(end: str, fused: bool) -> None:
     async def main() -> tuple[list[str], int]:
-        source = Stubborn("a", "b", end)
+        source = Stubborn(TextDelta("a"), TextDelta("b"), ENDS[end])
         seen = await read(rxs.iterate(buffered(source.observable(), fused, 4)))
         return seen, source.disposed
 
@@ -81,13 +49,13 @@ def test_a_source_that_ends_inside_its_subscribe_is_disposed_and_read_to_its_end
 @pytest.mark.parametrize("end", ["|", "#", "dispose"])
 def test_what_comes_after_the_end_is_not_heard(end: str, fused: bool) -> None:
     async def main() -> list[str]:
-        source = Stubborn("a")
+        source = Stubborn(TextDelta("a"))
         stream = rxs.iterate(buffered(source.observable(), fused, 4))
         assert (await anext(stream)).text == "a"
-        stream.dispose() if end == "dispose" else source.send(end)
-        for late in ("b", "|", "#", "|"):
+        stream.dispose() if end == "dispose" else source.send(ENDS[end])
+        for late in (TextDelta("b"), "|", ENDS["#"], "|"):
             source.send(late)
-        source.observer.take_from(iter([TextDelta("c")])) if fused else None
+        source.hand_over([TextDelta("c")])
         return await read(stream)
 
     assert run_virtual(main()) == ["#"] * (end == "#")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 import pytest
@@ -16,9 +16,8 @@ from reactivex.subject import Subject
 import rxstream as rxs
 from rxstream import operators as ops
 from rxstream.events import Cancelled, TextDelta
-from rxstream.flow.stage import StageObservable
 from rxstream.testing import assert_timeline, marbles, run_virtual
-from tests.flow.kit import Boundary, expand
+from tests.flow.kit import Boundary, Stubborn, expand
 
 CHUNK = b'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}\n\n'
 
@@ -267,46 +266,25 @@ def test_a_source_that_cannot_be_subscribed_to_leaves_no_callback() -> None:
     assert run_virtual(main()) == 0
 
 
-class Stubborn:
-    """A source that goes on whatever it is told, and counts how often it was disposed."""
+class Cancelling(Stubborn):
+    """Cancels what it runs under, before its subscribe returns."""
 
-    def __init__(self, at_subscribe: Callable[[Any], None] = lambda observer: None) -> None:
-        self.observer: Any = None
-        self.disposed = 0
-        self._at_subscribe = at_subscribe
-
-    def subscribe(self, observer: Any, scheduler: Any = None) -> Disposable:
-        self.observer = observer
-        self._at_subscribe(observer)
-        return Disposable(self._dispose)
-
-    def linked_to(self, observer: Any) -> Any:
-        """As a stage is linked to."""
-        self.observer = observer
-        return self
+    def __init__(self, stop: rxs.Cancellation) -> None:
+        super().__init__()
+        self._stop = stop
 
     def connect(self, source: Any) -> Disposable:
-        return self.subscribe(self.observer)
-
-    def _dispose(self) -> None:
-        self.disposed += 1
+        self._stop.cancel("operator")
+        return super().connect(source)
 
 
 @pytest.mark.parametrize("way", ["it cancels", "it completes", "it fails"])
 def test_a_source_that_ends_or_cancels_inside_its_subscribe_is_disposed(way: str) -> None:
     async def main() -> tuple[list[Any], list[str], int, int]:
         stop = rxs.Cancellation()
-
-        def act(observer: Any) -> None:
-            if way == "it cancels":
-                stop.cancel("operator")
-            elif way == "it completes":
-                observer.on_completed()
-            else:
-                observer.on_error(ValueError())
-
-        source = Stubborn(act)
-        boundary = Boundary(Observable(source.subscribe).pipe(ops.cancel_on(stop)), is_open=True)
+        signals = {"it completes": "|", "it fails": ValueError()}
+        source = Cancelling(stop) if way == "it cancels" else Stubborn(signals[way])
+        boundary = Boundary(source.observable().pipe(ops.cancel_on(stop)), is_open=True)
         await asyncio.sleep(1)
         return boundary.items, boundary.ends, source.disposed, stop.callbacks
 
@@ -319,21 +297,17 @@ def test_a_source_that_ends_or_cancels_inside_its_subscribe_is_disposed(way: str
 def test_a_source_that_goes_on_after_the_end_is_not_heard(way: str) -> None:
     async def main() -> tuple[list[Any], list[str]]:
         stop, source = rxs.Cancellation(), Stubborn()
-        linked: Any = StageObservable(rx.never(), lambda observer, flow: source.linked_to(observer))
-        seen = Boundary(rx.never(), is_open=True, one_by_one=False)
-        handle = linked.pipe(ops.cancel_on(stop)).link(seen, seen.flow)
-        inner = source.observer  # with nothing of Rx between
-        inner.on_next("a")
+        seen = Boundary(source.observable().pipe(ops.cancel_on(stop)), is_open=True, one_by_one=False)
+        source.send("a")
         if way == "cancel":
             stop.cancel()
         elif way == "dispose":
-            handle.dispose()
+            seen.handle.dispose()
         else:
-            inner.on_completed()
-        inner.on_next("late")
-        inner.take_from(iter(["late", "later"]))
-        inner.on_error(ValueError("late"))
-        inner.on_completed()
+            source.send("|")
+        for late in ("late", ValueError("late"), "|"):
+            source.send(late)
+        source.hand_over(["late", "later"])
         return seen.items, seen.ends
 
     ended = {"cancel": (["a", Cancelled()], ["completed"]), "dispose": (["a"], []), "complete": (["a"], ["completed"])}
