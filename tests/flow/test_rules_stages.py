@@ -160,6 +160,23 @@ def test_a_stage_that_was_taken_back_is_not_resumed() -> None:
     assert log == [stage.ticket for stage in stages[1::2]]
 
 
+def test_stages_that_come_and_go_parked_leave_nothing_behind_and_no_order_is_lost() -> None:
+    demand, log = Demand(Scope(), is_open=False), list[int]()
+    stay = [Resumed(demand, log) for _ in range(3)]
+    for stage in reversed(stay):
+        demand.park(stage)
+    for _ in range(1000):
+        passing = Resumed(demand, log)
+        demand.park(passing)
+        demand.unpark(passing)
+        assert len(demand._heap) <= 2 * len(stay) + 17
+    last = Resumed(demand, log)
+    demand.park(last)
+    demand.open()
+    assert log == sorted(log)
+    assert log == [*(stage.ticket for stage in stay), last.ticket]
+
+
 def test_sources_are_woken_only_when_no_stage_is_parked() -> None:
     log: list[Any] = []
     demand = Demand(Scope(), is_open=False)
