@@ -11,6 +11,8 @@ VENV   := .venv
 PY     := $(VENV)/bin/python
 CODE   := $(wildcard rxstream tests examples benchmarks)
 ARGS   ?=
+# Compiled files are kept, whatever a shell says: tests start hundreds of processes that would compile all of it again.
+export PYTHONDONTWRITEBYTECODE :=
 ifdef PROMPT # taken as it is: a dollar sign in a question is no variable of make
 override PROMPT := $(value PROMPT)
 export PROMPT

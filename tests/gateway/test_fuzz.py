@@ -21,7 +21,7 @@ from rxstream.testing import ScriptedProvider, answer, run
 from .kit import ASK, CHAT, MESSAGES, RESPONSES, UI, asking, client_of, config_for
 
 ROUTES = (CHAT, RESPONSES, MESSAGES, UI)
-PLANTED = "planted-7f3a"
+PLANTED = "planted 7f3a"  # a text: a plain name of a parameter is told back
 JSON = {"content-type": "application/json"}
 
 MESSAGE_WORDS = ("messages", "role", "user", "assistant", "tool", "content", "parts", "type", "text", "image_url", "id")

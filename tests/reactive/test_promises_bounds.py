@@ -254,11 +254,9 @@ def test_a_long_stream_leaves_nothing_behind_in_any_operator(row: Row) -> None:
             for _ in range(1000):
                 await anext(stream)
             gc.collect()
-            return sum(type(thing) is TextDelta for thing in gc.get_objects())
+            return sum(type(thing) is TextDelta for thing in gc.get_objects())  # what was there before is out of sight
 
-    gc.collect()
-    before = sum(type(thing) is TextDelta for thing in gc.get_objects())
-    assert run_virtual(main()) - before < 64
+    assert run_virtual(main()) < 64
 
 
 @every_source

@@ -30,10 +30,13 @@ def cpu_seconds(run: Callable[[], object]) -> float:
 
 
 def _once(run: Callable[[], object]) -> float:
-    gc.collect()
-    began = time.process_time()
-    run()
-    return time.process_time() - began
+    gc.freeze()  # what other tests left is not looked at
+    try:
+        began = time.process_time()
+        run()
+        return time.process_time() - began
+    finally:
+        gc.unfreeze()
 
 
 def pieces(total: int, size: int) -> list[str]:
@@ -77,7 +80,7 @@ MAKERS = [texts, reasoning, one_call, many_parts]
 
 
 @pytest.mark.parametrize("make", MAKERS)
-@pytest.mark.parametrize(("total", "size"), [(8 * MIB, 1024), (MIB, 8)])
+@pytest.mark.parametrize(("total", "size"), [(4 * MIB, 1024), (MIB // 2, 8)])
 def test_eight_times_as_much_costs_about_eight_times_as_much(
     make: Callable[[int, int], list[Event]], total: int, size: int
 ) -> None:
@@ -88,7 +91,7 @@ def test_eight_times_as_much_costs_about_eight_times_as_much(
 def test_eight_times_as_many_projections_cost_about_eight_times_as_much(
     make: Callable[[int, int], list[Event]],
 ) -> None:
-    check_ratio(project, make(MIB // 4 // FACTOR, 8), make(MIB // 4, 8))
+    check_ratio(project, make(MIB // 8 // FACTOR, 8), make(MIB // 8, 8))
 
 
 def check_ratio(run: Callable[[Sequence[Event]], None], small: Sequence[Event], large: Sequence[Event]) -> None:

@@ -210,4 +210,4 @@ def test_cost_grows_with_the_text_and_not_with_its_square(document: Any, piece: 
 
         return run
 
-    assert cpu_seconds(read(400_000)) < 24 * cpu_seconds(read(50_000))
+    assert cpu_seconds(read(200_000)) < 24 * cpu_seconds(read(25_000))

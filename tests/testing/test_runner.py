@@ -153,6 +153,15 @@ def test_nothing_global_is_changed_afterwards(fails: bool) -> None:
     assert (sys.unraisablehook, list(warnings.filters), gc.get_freeze_count()) == before
 
 
+def test_what_was_there_before_is_frozen_for_the_run() -> None:
+    async def main() -> int:
+        return gc.get_freeze_count()
+
+    gc.unfreeze()
+    assert run(main()) > 0
+    assert gc.get_freeze_count() == 0
+
+
 def test_what_was_frozen_before_stays_frozen() -> None:
     async def main() -> None:
         pass
