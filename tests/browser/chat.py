@@ -69,8 +69,8 @@ class Chat:
         expect(self.page.locator(selector)).to_contain_text(text)
 
     def shows(self, text: str | re.Pattern[str]) -> None:
-        """Wait until the newest answer has `text`."""
-        expect(self.answer.locator(".body")).to_contain_text(text)
+        """Wait until the newest answer has `text`: of the model, not what stands there until its first word."""
+        expect(self.answer.locator(".body:not(:has(> .waiting))")).to_contain_text(text)
 
     def ends(self, title: str) -> None:
         """Wait until the newest answer has ended so."""
