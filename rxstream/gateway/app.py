@@ -70,8 +70,8 @@ def create_app(config: Config, *, client: Any = None) -> Starlette:
     app = Starlette(
         routes=_routes(gateway, needs_token=bool(tokens)),
         middleware=[
-            Middleware(Guard, log=gateway.log),
             Middleware(RequestIds),
+            Middleware(Guard, log=gateway.log),
             *_cross_origin(config.server),
             Middleware(Security, server=config.server, tokens=tokens),
         ],

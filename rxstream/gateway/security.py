@@ -86,7 +86,7 @@ class Security:
         return any(matches)
 
     def _is_welcome(self, origin: str, host: str) -> bool:
-        return origin in self._origins or "*" in self._origins or (bool(host) and urlsplit(origin).netloc == host)
+        return origin in self._origins or "*" in self._origins or (bool(host) and _address(origin) == host)
 
 
 def configured_tokens(server: ServerConfig) -> tuple[str, ...]:
@@ -119,6 +119,14 @@ def _host_name(host: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.rpartition(":")[0] if host.count(":") == 1 else host
+
+
+def _address(origin: str) -> str:
+    """Name and port of an origin; empty where it is none (`null`, or what no browser sends)."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
 
 
 def _is_open(path: str) -> bool:

@@ -158,6 +158,8 @@ def test_without_tokens_the_host_must_be_this_machine(host: str, expected: int) 
         ("http://127.0.0.1:9", 403),
         ("https://evil.example", 403),
         ("null", 403),
+        ("http://[", 403),
+        ("http://]127.0.0.1", 403),
         ("http://dev.example:3000", 200),
         ("HTTP://DEV.example:3000", 200),
     ],
