@@ -16,7 +16,9 @@ __all__ = ("JsonObject", "WrongTypeError", "leftovers", "object_field", "objects
 JsonObject = dict[str, JsonValue]
 
 MAX_DIGITS: Final = 18
-"""A longer number in a string is no count; CPython refuses to read one of over 4300 digits."""
+"""A longer number is no count and no index: JSON has no bound for them, and what adds counts up has."""
+
+MAX_WHOLE: Final = 10**MAX_DIGITS
 
 
 class WrongTypeError(Exception):
@@ -33,7 +35,7 @@ def string_field(source: JsonObject, key: str) -> str:
         return ""
     if isinstance(value, str):
         return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 10**MAX_DIGITS:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < MAX_WHOLE:
         return str(value)
     raise WrongTypeError(key, value)
 
@@ -66,9 +68,9 @@ def whole_number(value: JsonValue) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
-        return value
+        return value if abs(value) < MAX_WHOLE else None
     if isinstance(value, float) and value.is_integer():
-        return int(value)
+        return int(value) if abs(value) < MAX_WHOLE else None
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MAX_DIGITS:
         return int(value)
     return None

@@ -12,7 +12,7 @@ import pytest
 from rxstream.events import Usage
 from rxstream.gateway.config import LogConfig
 from rxstream.gateway.log import LOGGER_NAME, GatewayLog, set_up_logging
-from rxstream.testing import Reply, Request, answer, error_reply, run
+from rxstream.testing import Reply, Request, Send, answer, error_reply, run
 
 from .kit import ASK, CHAT, asking
 
@@ -54,6 +54,22 @@ def test_metrics_count_requests_tokens_times_and_errors() -> None:
     ):
         assert line in shown.splitlines()
     assert "planted" not in shown
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_count_of_tokens_without_bound_does_no_harm(stream: bool, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, LOGGER_NAME)
+    last = b'{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":%b,%b}}'
+    data = last % (b"1" + b"0" * 400, b'"completion_tokens":7')
+
+    async def main() -> str:
+        async with asking(Reply([Send(b"data: %b\n\ndata: [DONE]\n\n" % data)])) as (client, _):
+            assert (await client.post(CHAT, json=asked("q", stream=stream))).status_code == 200
+            return (await client.get("/metrics")).text
+
+    assert 'rxstream_tokens_total{kind="output",model="m",route="/v1/chat/completions"} 7.0' in run(main())
+    (record,) = (record for record in caplog.records if record.name == LOGGER_NAME)
+    assert record.getMessage() == "request"
 
 
 def test_a_client_cannot_make_labels() -> None:

@@ -53,6 +53,12 @@ def test_zeros_that_are_all_that_came_stay_zeros() -> None:
     assert result.events[-1] == result.finish
 
 
+@pytest.mark.parametrize("count", [10**18, -(10**18), 10**400, 1e308, "9" * 19])
+def test_a_number_that_no_machine_counts_to_is_unknown(count: Any) -> None:
+    result = run(text("a"), finish(usage={"prompt_tokens": count, "completion_tokens": 2}), DONE)
+    assert (result.usage.input_tokens, result.usage.output_tokens) == (None, 2)
+
+
 def test_no_usage_is_no_event() -> None:
     assert run(text("a"), finish(), DONE).of(UsageUpdate) == []
 
