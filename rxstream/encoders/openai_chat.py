@@ -186,10 +186,10 @@ class OpenAIChatEncoder:
         if finish.finish_reason == "refusal" and not choice.has_refusal:
             self._delta(choice, {"refusal": explanation(finish.detail)}, out)
         calls = [call for call in self._calls.of_choice(choice.index) if not call.is_answered]
-        word = chat_finish(finish.finish_reason, has_calls=bool(calls), is_cut=is_cut)
+        raw = finish.finish_reason_raw
+        word = chat_finish(finish.finish_reason, has_calls=bool(calls), is_cut=is_cut, raw=raw)
         extra: dict[str, JsonValue] = {}
-        if finish.finish_reason not in OWN_WORDS:
-            raw = finish.finish_reason_raw
+        if finish.finish_reason not in OWN_WORDS and raw != word:
             extra["native_finish_reason"] = finish.finish_reason if raw is None else raw
         invalid: list[JsonValue] = [call.call_id for call in calls if not call.is_valid]
         if invalid:

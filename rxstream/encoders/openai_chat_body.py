@@ -67,14 +67,16 @@ def _choice(answer: _Answer, response: Response, is_cut: bool) -> JsonValue:
     answered = {result.call_id for result in response.tool_results}
     waiting = [call for call in answer.tool_calls if call.call_id not in answered]
     reason = answer.finish_reason or "other"
+    raw = answer.finish_reason_raw
+    word = chat_finish(reason, has_calls=bool(waiting), is_cut=is_cut, raw=raw)
     choice: dict[str, JsonValue] = {
         "index": index,
         "message": _message(answer, response, index),
         "logprobs": None,
-        "finish_reason": chat_finish(reason, has_calls=bool(waiting), is_cut=is_cut),
+        "finish_reason": word,
     }
-    if reason not in OWN_WORDS:
-        choice["native_finish_reason"] = reason if answer.finish_reason_raw is None else answer.finish_reason_raw
+    if reason not in OWN_WORDS and raw != word:
+        choice["native_finish_reason"] = reason if raw is None else raw
     invalid: list[JsonValue] = [call.call_id for call in waiting if not call.valid]
     if invalid:
         choice["invalid_tool_calls"] = invalid

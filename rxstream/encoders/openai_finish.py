@@ -26,21 +26,26 @@ FINISHES: Final[Mapping[FinishReason, ChatFinish]] = {
 }
 """`error` has no word: it is an error frame."""
 
+GOOD_ENDS: Final = ("stop", "completed")
+"""OpenAI's own words, of chat and of Responses, for an end that is also that of a refusal."""
+
 REFUSED: Final = "The model refused to answer."
 
 EXPLAINS_A_CUT: Final[frozenset[FinishReason]] = frozenset(("length", "content_filter"))
 
 
-def chat_finish(reason: FinishReason, *, has_calls: bool, is_cut: bool) -> ChatFinish:
+def chat_finish(reason: FinishReason, *, has_calls: bool, is_cut: bool, raw: str | int | None = None) -> ChatFinish:
     """The word for `reason`.
 
     Args:
         reason: any but `error`.
+        raw: the provider's own word. OpenAI's for a refusal is that of any good end, and its clients read the refusal
+            there alone: at `content_filter` they raise.
         has_calls: calls were sent that the client has to answer.
         is_cut: the answer is not whole, and no finish reason says so (an overflow policy dropped some of it, or it was
             broken off): it must not look like one that is.
     """
-    word = FINISHES[reason]
+    word = "stop" if reason == "refusal" and raw in GOOD_ENDS else FINISHES[reason]
     if word in ("length", "content_filter"):
         return word
     if is_cut:

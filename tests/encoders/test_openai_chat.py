@@ -336,6 +336,13 @@ def test_each_choice_has_exactly_one_finish_and_nothing_of_it_follows(events: li
         assert [choice["finish_reason"] is not None for choice in own] == [False] * (len(own) - 1) + [True]
 
 
+@pytest.mark.parametrize("raw", ["stop", "completed"])
+def test_a_refusal_that_openai_ends_well_ends_well(raw: str) -> None:
+    (finish,) = finishes(chat(START, RefusalDelta("no"), Finish("refusal", raw)))
+    assert finish["finish_reason"] == "stop"
+    assert finish.get("native_finish_reason") == (None if raw == "stop" else raw)
+
+
 def test_a_refusal_without_words_is_explained() -> None:
     told = chat(START, Finish("refusal", "refusal", detail={"explanation": "Not this."}))
     assert deltas(told)[1] == {"refusal": "Not this."}
