@@ -52,6 +52,8 @@ class Client:
         "_on_gone",
         "_receive",
         "_send",
+        "_untaken",
+        "_untaken_bytes",
         "_watch",
         "_write_seconds",
         "error",
@@ -73,6 +75,8 @@ class Client:
         self._on_gone = on_gone
         self._write_seconds = inf if write_timeout_seconds is None else write_timeout_seconds
         self._is_sending = self._is_waiting = False
+        self._untaken_bytes = _untaken_bytes_of(receive)
+        self._untaken = 0
         self._interruption = Interruption(task)
         self.silence_seconds = inf
         """After how long without a send `more` tells that it is silent."""
@@ -112,6 +116,7 @@ class Client:
         watch = self._watch
         watch.due = watch.now() + self._write_seconds
         self._is_sending = True
+        self._untaken = self._untaken_bytes()
         try:
             await self._send(message)
         except asyncio.CancelledError:
@@ -154,6 +159,10 @@ class Client:
     def _on_due(self) -> None:
         if self._is_sending:
             seconds = self._write_seconds
+            before, self._untaken = self._untaken, self._untaken_bytes()
+            if self._untaken < before:
+                self._watch.due = self._watch.now() + seconds  # slow, but it takes something
+                return
             self.cut(StreamTimeoutError("write", limit_seconds=seconds, seen="the client took nothing of it"))
         elif self._is_waiting:
             self._interruption.interrupt()
@@ -203,14 +212,23 @@ async def _send_to_nobody(_: Message) -> None:
     raise ClientGoneError
 
 
-def _abort(receive: Receive) -> None:
-    """Cut the connection, where it can be found: a server that closes it waits for the client to take what is left.
+def _untaken_bytes_of(receive: Receive) -> Callable[[], int]:
+    """Tells what the server holds for the client, which shrinks when that takes some; always 0 where nobody can say."""
+    size: Any = getattr(_transport(receive), "get_write_buffer_size", None)
+    return size if callable(size) else int
 
-    ASGI has no word for this. uvicorn's `receive` is a method of what holds the transport, and a `WebSocket` of
-    Starlette holds that `receive`.
+
+def _abort(receive: Receive) -> None:
+    """Cut the connection, where it can be found: a server that closes it waits for the client to take what is left."""
+    abort = getattr(_transport(receive), "abort", None)
+    if callable(abort):
+        abort()
+
+
+def _transport(receive: Receive) -> Any:
+    """The connection. ASGI has no word for it: uvicorn's `receive` is a method of what holds the transport, and a
+    `WebSocket` of Starlette holds that `receive`.
     """
     owner = getattr(receive, "__self__", None)
     owner = getattr(getattr(owner, "_receive", None), "__self__", owner)
-    abort = getattr(getattr(owner, "transport", None), "abort", None)
-    if callable(abort):
-        abort()
+    return getattr(owner, "transport", None)

@@ -138,6 +138,29 @@ def test_a_client_that_takes_nothing_is_left_after_the_write_timeout(number: int
     assert [end.outcome for end in client.ends] == ["failed"]
 
 
+class SlowTransport:
+    """What a server holds for a client that takes a byte every three seconds, up to the twentieth."""
+
+    def __init__(self) -> None:
+        self.aborted_at: list[float] = []
+
+    def get_write_buffer_size(self) -> int:
+        return 100 - min(int(asyncio.get_running_loop().time()), 20) // 3
+
+    def abort(self) -> None:
+        self.aborted_at.append(asyncio.get_running_loop().time())
+
+
+@every_pipe
+def test_a_client_that_takes_little_is_left_only_when_it_takes_nothing(pipe: Any) -> None:
+    class Slow(PlayedClient):
+        transport = SlowTransport()
+
+    client, upstream, _ = play(lambda: Slow(before_send=stalling(2)), pipe=pipe, write_timeout_seconds=5.0)
+    assert upstream.left_at == [26.0] == Slow.transport.aborted_at  # stalled at 1; at 21 it had taken some since 16
+    assert [end.outcome for end in client.ends] == ["failed"]
+
+
 def test_without_a_write_timeout_a_client_may_take_its_time() -> None:
     async def slowly(_: Message) -> None:
         await asyncio.sleep(100)
