@@ -5,6 +5,6 @@ for a stream. Nothing here reads a clock, a socket or an observable; `ops.encode
 """
 
 from rxstream.encoders.encoder import Encoder, EncoderEnd, End
-from rxstream.encoders.registry import encode_body, encoder, encoder_names
+from rxstream.encoders.registry import body_failure, encode_body, encoder, encoder_names
 
-__all__ = ("Encoder", "EncoderEnd", "End", "encode_body", "encoder", "encoder_names")
+__all__ = ("Encoder", "EncoderEnd", "End", "body_failure", "encode_body", "encoder", "encoder_names")

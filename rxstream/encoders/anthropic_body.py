@@ -16,7 +16,7 @@ from rxstream.events import ServerToolCall, ServerToolResult
 from rxstream.response.parts import ReasoningPart, RefusalPart, ResponsePart, ResponseToolCall, TextPart
 from rxstream.response.response import Response
 
-__all__ = ("anthropic_body",)
+__all__ = ("anthropic_body", "broken_call")
 
 
 def anthropic_body(response: Response, *, model: str | None = None, message_id: str | None = None) -> bytes:
@@ -30,9 +30,10 @@ def anthropic_body(response: Response, *, model: str | None = None, message_id: 
     """
     if response.outcome not in ("completed", "incomplete"):
         return json_bytes(error_event(EncoderEnd(response.outcome, response.error, response.cancel_cause)))
+    broken = broken_call(response)
+    if broken is not None:
+        return json_bytes(error_event(EncoderEnd("failed", broken)))
     reason = response.finish_reason or "other"
-    if reason not in EXPLAINS_A_CUT and not all(call.valid for call in response.tool_calls):
-        return json_bytes(error_event(EncoderEnd("failed", DecodeError("the model's tool call was not whole"))))
     answered = {result.call_id for result in response.tool_results}
     has_calls = any(call.call_id not in answered for call in response.tool_calls)
     is_cut = response.outcome == "incomplete" and reason not in EXPLAINS_A_CUT
@@ -49,6 +50,17 @@ def anthropic_body(response: Response, *, model: str | None = None, message_id: 
         "usage": usage_object(response.usage),
     }
     return json_bytes(body)
+
+
+def broken_call(response: Response) -> DecodeError | None:
+    """Why an answer that has ended is no message: a call of it is not whole, and no cut explains that.
+
+    The input of a call is an object on this wire, so that half of its arguments cannot be sent.
+    """
+    is_cut = (response.finish_reason or "other") in EXPLAINS_A_CUT
+    if is_cut or all(call.valid for call in response.tool_calls):
+        return None
+    return DecodeError("the model's tool call was not whole")
 
 
 def _blocks(part: ResponsePart) -> list[JsonValue]:

@@ -10,7 +10,7 @@ from rxstream.encoders.encoder import Encoder
 from rxstream.limits import Limits
 from rxstream.response.response import Response
 
-__all__ = ("encode_body", "encoder", "encoder_names")
+__all__ = ("body_failure", "encode_body", "encoder", "encoder_names")
 
 ENCODERS: Final[dict[str, str]] = {
     "ai-sdk-ui": "ai_sdk_ui:UIMessageEncoder",
@@ -28,6 +28,9 @@ BODIES: Final[dict[str, str]] = {
     "openai-chat": "openai_chat_body:openai_chat_body",
     "openai-responses": "openai_responses_body:openai_responses_body",
 }
+
+FAILURES: Final[dict[str, str]] = {"anthropic": "anthropic_body:broken_call"}
+"""The formats that cannot say every answer that has ended."""
 
 
 def encoder(name: str, *, limits: Limits | None = None, **options: Any) -> Encoder:
@@ -61,6 +64,16 @@ def encode_body(name: str, response: Response, **options: Any) -> bytes:
         TypeError: it has no such option.
     """
     return cast(bytes, _find(BODIES, name, "encoder of bodies")(response, **options))
+
+
+def body_failure(name: str, response: Response) -> Exception | None:
+    """Why `encode_body` makes the error body of an answer that has ended by the model's word; None where it does not.
+
+    Args:
+        name: the format.
+        response: an answer that ended by the model's word.
+    """
+    return None if name not in FAILURES else cast("Exception | None", _find(FAILURES, name, "failure")(response))
 
 
 def encoder_names() -> tuple[str, ...]:

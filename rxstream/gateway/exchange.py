@@ -136,6 +136,13 @@ class Exchange:
         """It ended with an error, before there was an answer or in its middle."""
         self.ended("failed", error)
 
+    def left(self, error: Exception | None) -> None:
+        """The client did not take a whole answer: it left, or `error` says why it was cut off."""
+        if error is None:
+            self.ended("cancelled", cause="client_disconnect")
+        else:
+            self.failed(error)
+
     def extra_headers(self) -> dict[str, str]:
         """What of the provider's head the client gets to see."""
         found: dict[str, str] = {}

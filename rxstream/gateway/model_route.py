@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from rxstream.consume.collect import collect
-from rxstream.encoders import encode_body
+from rxstream.encoders import body_failure, encode_body
 from rxstream.errors import StreamError, TruncatedStreamError
 from rxstream.events import Event
 from rxstream.gateway.asked import Asked, asked_model, read_asked
@@ -22,6 +22,7 @@ from rxstream.gateway.headers import EXCHANGE, REQUEST_ID, forwarded_headers, tr
 from rxstream.gateway.refusals import draining
 from rxstream.gateway.request_body import ClientGone, read_body
 from rxstream.gateway.until_gone import until_gone
+from rxstream.gateway.whole_answer import WholeAnswer
 from rxstream.response.response import Response as Answer
 from rxstream.sinks.asgi import EventStreamResponse
 
@@ -128,8 +129,16 @@ class ModelRoute:
         exchange.ended(answer.outcome, answer.error, answer.cancel_cause)
         if answer.outcome not in ("completed", "incomplete"):
             return error_response(_error_of(answer), self.format)
-        body = encode_body(self.format, answer, **asked.body_options)
-        return Response(body, media_type="application/json")
+        failure = body_failure(self.format, answer)
+        if failure is not None:
+            exchange.failed(failure)
+            return error_response(failure, self.format)
+        return WholeAnswer(
+            encode_body(self.format, answer, **asked.body_options),
+            write_timeout_seconds=finite(gateway.config.server.write_timeout),
+            cleanup_seconds=gateway.config.limits.max_cleanup_seconds,
+            on_gone=exchange.left,
+        )
 
 
 def finite(seconds: float) -> float | None:

@@ -20,12 +20,16 @@ from starlette.applications import Starlette
 
 from rxstream.gateway.config import ServerConfig
 from rxstream.gateway.gateway import Gateway
+from rxstream.gateway.idle_connections import KEEP_ALIVE_SECONDS, IdleConnections
 from rxstream.gateway.security import configured_tokens, is_loopback_host
 
 __all__ = ("GatewayServer", "ServeError", "bind", "check_exposure", "serve")
 
 BACKLOG: Final = 2048
-KEEP_ALIVE_SECONDS: Final = 75
+
+TICKS_A_LOOK: Final = 10
+"""uvicorn ticks ten times a second."""
+
 MAX_SOCKET_MESSAGE: Final = 1024 * 1024
 
 
@@ -93,11 +97,15 @@ class GatewayServer(uvicorn.Server):
         self._gateway = gateway
         self._on_started = on_started
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._idle: IdleConnections | None = None
         cleanup = gateway.config.limits.max_cleanup_seconds
         super().__init__(
             uvicorn.Config(
                 app,
                 loop="asyncio",
+                # uvicorn takes httptools where it is installed: that has no bound for headers, tells no answer that its
+                # client has left once the next request was sent ahead, and chunks answers to HTTP/1.0.
+                http="h11",
                 log_config=None,
                 access_log=False,
                 server_header=False,
@@ -113,10 +121,23 @@ class GatewayServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Take requests."""
-        self._loop = asyncio.get_running_loop()
+        self._loop = loop = asyncio.get_running_loop()
+        server = self._gateway.config.server
+        self._idle = IdleConnections(
+            self.server_state.connections,
+            head_seconds=server.body_timeout,
+            write_seconds=server.write_timeout,
+            clock=loop.time,
+        )
         await super().startup(sockets)
         if self._on_started is not None:
             self._on_started()
+
+    async def on_tick(self, counter: int) -> bool:
+        """What has to be done now and then."""
+        if self._idle is not None and counter % TICKS_A_LOOK == 0:
+            self._idle.look()
+        return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """The first signal ends the gateway, the second cuts. Neither is raised again: the process exits with 0."""

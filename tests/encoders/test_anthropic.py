@@ -12,8 +12,8 @@ from anthropic.types import Message, RawMessageStreamEvent
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rxstream.encoders import EncoderEnd, encode_body, encoder
-from rxstream.errors import ProviderError
+from rxstream.encoders import EncoderEnd, body_failure, encode_body, encoder
+from rxstream.errors import DecodeError, ProviderError
 from rxstream.events import (
     Annotation,
     Cancelled,
@@ -144,6 +144,9 @@ def test_the_body_of_a_failure_or_of_a_call_that_is_not_whole_is_an_error() -> N
     assert failed.outcome == "failed"
     cut: list[Event] = [START, ToolCallInvalid("a", "f", "{", "not JSON")]
     assert b'"type":"error"' in encode_body("anthropic", reduce([*cut, Finish("tool_calls")]))
+    assert isinstance(body_failure("anthropic", reduce([*cut, Finish("tool_calls")])), DecodeError)
+    assert body_failure("anthropic", reduce([*cut, Finish("length")])) is None
+    assert body_failure("openai-chat", reduce([*cut, Finish("tool_calls")])) is None
     assert b'"content":[]' in encode_body("anthropic", reduce([*cut, Finish("length")]))
 
 

@@ -115,6 +115,17 @@ def test_half_an_answer_is_never_a_whole_body() -> None:
     assert post(Reply([Send(PIECE), Cut()]), stream=False).status_code == 502
 
 
+def test_an_answer_with_half_a_call_is_no_message() -> None:
+    call = b'{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":"{\\"a\\":"}}'
+    piece = b'data: {"choices":[{"index":0,"delta":{"tool_calls":[%b]},"finish_reason":"tool_calls"}]}\n\n' % call
+    script = Reply([Send(piece + b"data: [DONE]\n\n")])
+    said = post(script, MESSAGES, stream=False)
+    assert (said.status_code, said.json()["type"]) == (502, "error")
+    assert "message_stop" not in post(script, MESSAGES).text
+    whole = post(script, stream=False).json()["choices"][0]
+    assert (whole["finish_reason"], whole["invalid_tool_calls"]) == ("tool_calls", ["c"])
+
+
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize(
     ("server", "clock"),
@@ -248,6 +259,7 @@ def test_an_unexpected_error_shows_nothing_of_itself(caplog: pytest.LogCaptureFi
         async with client_of(app) as client:
             said = await client.get("/broken")
             assert (said.status_code, said.json()["error"]["message"]) == (500, "an unexpected error")
+            assert said.headers["x-request-id"] == said.headers["request-id"] != ""
 
     run(main())
     (record,) = (record for record in caplog.records if record.name.startswith("rxstream"))

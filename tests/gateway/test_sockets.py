@@ -123,6 +123,27 @@ def test_a_client_that_does_not_read_for_too_long_is_cut_off() -> None:
     run(main())
 
 
+def test_a_client_that_does_not_read_a_whole_answer_is_cut_off_and_holds_its_slot_until_then() -> None:
+    async def main() -> None:
+        server = {**SMALL["server"], "write_timeout": 0.2}
+        async with assert_no_leaks(), ScriptedProvider(answer("x" * 1_000_000)) as provider:
+            async with running(config_for(provider.base_url, server=server)) as gateway:
+                with RawClient(gateway.address) as client:
+                    await client.post(CHAT, {**STREAM, "stream": False})
+                    record = await provider.request()
+                    await record.finished.wait()
+                    assert gateway.gateway.slots.taken == 1
+                    await all_ended(gateway)
+                    shown = gateway.gateway.metrics.exposition().decode()
+                    assert 'rxstream_errors_total{category="timeout"' in shown
+                    assert 'outcome="failed"' in shown
+                async with httpx.AsyncClient(base_url=gateway.base_url) as other:
+                    whole = await other.post(CHAT, json=ASK[CHAT])
+                assert whole.json()["choices"][0]["message"]["content"] == "x" * 1_000_000
+
+    run(main())
+
+
 def test_a_body_without_a_length_is_bounded_while_it_is_read() -> None:
     async def main() -> None:
         async with assert_no_leaks(), ScriptedProvider(answer("hi")) as provider:
@@ -136,6 +157,18 @@ def test_a_body_without_a_length_is_bounded_while_it_is_read() -> None:
             assert seen.startswith(b"HTTP/1.1 413 ")
             assert b"max_body_bytes=10000" in seen
             assert not provider.requests
+
+    run(main())
+
+
+def test_a_head_without_end_is_refused() -> None:
+    async def main() -> None:
+        async with assert_no_leaks(), running(config_for("http://127.0.0.1:9")) as gateway:
+            assert gateway.server.config.http == "h11"  # the other one that uvicorn may find has no bound
+            with RawClient(gateway.address) as client:
+                await asyncio.get_running_loop().sock_connect(client.socket, gateway.address)
+                await client.send(b"POST /v1/messages HTTP/1.1\r\nx: " + b"a" * 70_000)
+                assert b" 400 " in await client.read_until(b"\r\n\r\n")
 
     run(main())
 
