@@ -9,9 +9,8 @@ from pathlib import Path
 
 from rxstream.cli.console import refuse, say
 from rxstream.gateway.catalogue import Catalogue, CatalogueError
-from rxstream.gateway.config import Config, load_config
-from rxstream.gateway.config_sources import ConfigError
-from rxstream.gateway.import_litellm import Imported, LitellmError, import_litellm
+from rxstream.gateway.config import Config, ConfigError, load_config
+from rxstream.gateway.litellm import Imported, LitellmError, import_litellm
 from rxstream.gateway.security import configured_tokens
 from rxstream.gateway.serve import ServeError, check_exposure
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from rxstream.gateway.settings_page import settings_page, settings_schema
+from rxstream.gateway.config.settings_page import settings_page, settings_schema
 
 __all__ = ("config_schema",)
 

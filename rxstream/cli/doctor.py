@@ -11,8 +11,7 @@ import httpx
 
 from rxstream.cli.console import refuse
 from rxstream.cli.exit_codes import FAILED
-from rxstream.gateway.diagnosis import Finding, diagnose
-from rxstream.gateway.doctor import DoctorError, Observation, observe, self_test_url
+from rxstream.gateway.doctor import DoctorError, Finding, Observation, diagnose, observe, self_test_url
 
 __all__ = ("DoctorOptions", "run_doctor")
 

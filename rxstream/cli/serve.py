@@ -12,8 +12,7 @@ from typing import Any
 from rxstream.cli.console import refuse, say
 from rxstream.gateway.app import create_app
 from rxstream.gateway.catalogue import Catalogue, CatalogueError
-from rxstream.gateway.config import Config, load_config
-from rxstream.gateway.config_sources import ConfigError
+from rxstream.gateway.config import Config, ConfigError, load_config
 from rxstream.gateway.default_models import default_models
 from rxstream.gateway.gateway import Gateway
 from rxstream.gateway.log import set_up_logging

@@ -21,8 +21,8 @@ from rxstream.gateway.guard import Guard
 from rxstream.gateway.headers import RequestIds
 from rxstream.gateway.model_route import ModelRoute
 from rxstream.gateway.openapi import openapi_route
-from rxstream.gateway.page_assets import page_routes
-from rxstream.gateway.page_socket import page_socket_route
+from rxstream.gateway.page.assets import page_routes
+from rxstream.gateway.page.socket import page_socket_route
 from rxstream.gateway.refusals import Refusal
 from rxstream.gateway.routes import health_routes, model_list_routes, no_resume_route
 from rxstream.gateway.security import Security, configured_tokens

@@ -12,7 +12,7 @@ from rxstream.diagnostics import Diagnostics
 from rxstream.endpoint import Endpoint, connect
 from rxstream.errors import RequestError, StreamError
 from rxstream.gateway.config import Config, ModelConfig
-from rxstream.gateway.providers import spoken_wire
+from rxstream.gateway.config.provider_names import spoken_wire
 
 __all__ = ("Catalogue", "CatalogueError", "Target")
 

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from rxstream.gateway.self_test import MAX_FRAMES, MAX_INTERVAL_MS, SELF_TEST_PATH
+from rxstream.gateway.doctor.self_test import MAX_FRAMES, MAX_INTERVAL_MS, SELF_TEST_PATH
 
 __all__ = ("openapi_document", "openapi_route")
 

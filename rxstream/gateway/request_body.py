@@ -9,6 +9,7 @@ from pydantic_core import from_json
 from starlette.types import Receive, Scope
 
 from rxstream.errors import LimitError
+from rxstream.gateway.body_values import MAX_VALUES, holds_too_many
 from rxstream.gateway.refusals import Refusal, too_large, wrong_body
 from rxstream.providers.payloads import check_depth
 
@@ -34,7 +35,7 @@ async def read_body(
         timeout_seconds: how long the client may take.
 
     Raises:
-        Refusal: it is too long, no JSON, no object, nests too deep, or is not there in time.
+        Refusal: it is too long, holds too many values, no JSON, no object, nests too deep, or is not there in time.
         ClientGone: the client left.
     """
     headers = dict(scope["headers"])  # of several with one name the last counts
@@ -74,6 +75,8 @@ async def _gather(receive: Receive, max_bytes: int) -> bytes:
 
 def _parse(data: bytes, max_depth: int) -> dict[str, Any]:
     refusal: Refusal
+    if holds_too_many(data):
+        raise wrong_body(f"the body holds more than {MAX_VALUES} values")
     try:
         value = from_json(data, allow_inf_nan=False)
         if isinstance(value, dict):

@@ -9,10 +9,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from rxstream.errors import RequestError
+from rxstream.gateway.doctor.self_test import self_test_route
 from rxstream.gateway.errors import error_response, format_of
 from rxstream.gateway.gateway import Gateway
 from rxstream.gateway.metrics import METRICS_CONTENT_TYPE
-from rxstream.gateway.self_test import self_test_route
 
 __all__ = ("health_routes", "model_list_routes", "no_resume_route")
 

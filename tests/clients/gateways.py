@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from rxstream.gateway.toml_text import toml_text
+from rxstream.gateway.config.toml_text import toml_text
 from rxstream.testing.wires import WIRES
 from tests.clients.stage import Stage
 

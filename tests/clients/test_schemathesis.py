@@ -17,8 +17,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from rxstream.gateway.app import create_app
+from rxstream.gateway.doctor.self_test import SELF_TEST_PATH
 from rxstream.gateway.openapi import openapi_document
-from rxstream.gateway.self_test import SELF_TEST_PATH
 from rxstream.gateway.serve import GatewayServer, bind
 from rxstream.testing import ScriptedProvider, answer
 from tests.gateway.kit import config_for

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from rxstream.gateway.config import Config, ServerConfig, load_config
-from rxstream.gateway.config_sources import ConfigError
+from rxstream.gateway.config import Config, ConfigError, ServerConfig, load_config
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,8 @@ import pytest
 
 from rxstream.gateway.app import create_app
 from rxstream.gateway.config import Config
-from rxstream.gateway.diagnosis import Finding, diagnose
-from rxstream.gateway.doctor import Arrival, DoctorError, Observation, observe, self_test_url
-from rxstream.gateway.self_test import MARK, MAX_STREAMS
+from rxstream.gateway.doctor import Arrival, DoctorError, Finding, Observation, diagnose, observe, self_test_url
+from rxstream.gateway.doctor.self_test import MARK, MAX_STREAMS
 from rxstream.testing import run_virtual
 
 from .kit import LOOPBACK, client_of, config_for, running

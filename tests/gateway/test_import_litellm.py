@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rxstream.gateway.config import load_config
-from rxstream.gateway.import_litellm import LISTENS, LitellmError, import_litellm
-from rxstream.gateway.litellm_providers import PROVIDERS, WAYS
-from rxstream.gateway.providers import check_provider
-from rxstream.gateway.toml_text import toml_text
+from rxstream.gateway.config.provider_names import check_provider
+from rxstream.gateway.config.toml_text import toml_text
+from rxstream.gateway.litellm.config import LISTENS, LitellmError, import_litellm
+from rxstream.gateway.litellm.providers import PROVIDERS, WAYS
 
 SECRET = "sk-what-nobody-may-read"
 

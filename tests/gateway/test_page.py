@@ -16,7 +16,7 @@ from rxstream.testing import answer, run
 
 from .kit import asking, client_of, config_for
 
-FOLDER = Path(str(files("rxstream.gateway") / "page"))
+FOLDER = Path(str(files("rxstream.gateway.page") / "static"))
 VENDORED = re.findall(
     r"\| (\S+) \| (\S+) \| [^|]+ \| `(\S+)` \| `([0-9a-f]{64})` \|", (FOLDER / "vendor/VENDOR.md").read_text()
 )

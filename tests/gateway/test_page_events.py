@@ -24,8 +24,8 @@ from rxstream.events import (
     UsageUpdate,
     Violation,
 )
-from rxstream.gateway.page_chat import MAX_BYTES
-from rxstream.gateway.page_events import for_page
+from rxstream.gateway.page.chat import MAX_BYTES
+from rxstream.gateway.page.events import for_page
 from rxstream.operators.event_size import event_bytes
 
 LARGE = "x" * 100_000

@@ -12,7 +12,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from rxstream.gateway.page_chat import MAX_EVENTS
+from rxstream.gateway.page.chat import MAX_EVENTS
 from rxstream.testing import Repeat, Reply, Script, ScriptedProvider, Stall, answer, error_reply, run
 
 from .kit import Running, all_ended, config_for, running
@@ -314,7 +314,7 @@ def test_a_message_over_the_bound_of_a_socket_closes_it() -> None:
 
 
 def test_one_page_too_many_is_told_to_come_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rxstream.gateway.page_socket.MAX_SOCKETS", 1)
+    monkeypatch.setattr("rxstream.gateway.page.socket.MAX_SOCKETS", 1)
 
     async def main() -> int | None:
         async with (

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 from rxstream.gateway.config import Config
-from rxstream.gateway.settings_page import settings_page, settings_schema
+from rxstream.gateway.config.settings_page import settings_page, settings_schema
 
 PAGE = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text(encoding="utf-8")
 

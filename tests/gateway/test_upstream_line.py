@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 import rxstream as rxs
-from rxstream.gateway.upstream_line import UpstreamLine
+from rxstream.gateway.page.upstream_line import UpstreamLine
 from rxstream.testing import Reply, ScriptedProvider, Send, Stall, answer, run
 
 BEGUN = Reply([Send(b"data: {}\n\n"), Stall()])

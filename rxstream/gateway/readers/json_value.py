@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from rxstream.errors import RequestError
+from rxstream.gateway.body_values import MAX_VALUES
 from rxstream.limits import DEFAULT_LIMITS
 
 __all__ = ("check_json",)
 
 LARGEST: Final = 1 << 1023
 """What no double holds is no number in JSON for most who read it (RFC 8259, 6)."""
-
-MAX_VALUES: Final = 500_000
-"""How many values a body may hold: more take the server's loop a second to read. Long texts count as one."""
 
 SURROGATE: Final = re.compile("[\ud800-\udfff]")
 """Half of a pair: it can be written as an escape in JSON, and UTF-8 has none."""

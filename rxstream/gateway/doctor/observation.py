@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from rxstream.errors import StreamError
 from rxstream.framing.sse import SSEParser
-from rxstream.gateway.self_test import SELF_TEST_PATH
+from rxstream.gateway.doctor.self_test import SELF_TEST_PATH
 
 __all__ = ("Arrival", "DoctorError", "Observation", "observe", "self_test_url")
 

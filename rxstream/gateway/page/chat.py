@@ -21,10 +21,10 @@ from rxstream.gateway.asked import asked_model
 from rxstream.gateway.config import Config
 from rxstream.gateway.exchange import Exchange
 from rxstream.gateway.gateway import Gateway
-from rxstream.gateway.page_events import for_page
-from rxstream.gateway.page_telemetry import PageTelemetry
+from rxstream.gateway.page.events import for_page
+from rxstream.gateway.page.telemetry import PageTelemetry
+from rxstream.gateway.page.upstream_line import UpstreamLine
 from rxstream.gateway.refusals import wrong_body
-from rxstream.gateway.upstream_line import UpstreamLine
 from rxstream.requests import Message, ModelRequest
 from rxstream.response.report import StreamReport
 from rxstream.sinks.websocket import WebSocketSink

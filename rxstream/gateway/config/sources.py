@@ -13,10 +13,10 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
-from rxstream.gateway.config import Config
-from rxstream.gateway.config_lines import SettingLines
+from rxstream.gateway.config.lines import SettingLines
+from rxstream.gateway.config.settings import Config
 
-__all__ = ("ConfigError", "Mistake", "read_config")
+__all__ = ("ConfigError", "Mistake", "load_config")
 
 PREFIX: Final = "RXSTREAM__"
 
@@ -58,8 +58,20 @@ class ConfigError(ValueError):
         self.mistakes = mistakes
 
 
-def read_config(path: Path | str | None, overrides: Mapping[str, Any]) -> Config:
-    """See `rxstream.gateway.config.load_config`."""
+def load_config(path: Path | str | None = None, *, overrides: Mapping[str, Any] | None = None) -> Config:
+    """Read the settings: `overrides` win over the environment, which wins over the file, which wins over the defaults.
+
+    The environment: `RXSTREAM_HOST`, `RXSTREAM_PORT`, `RXSTREAM_TOKENS` (separated by commas), `RXSTREAM_LOG` (a level)
+    and `RXSTREAM__SECTION__KEY` for any setting, lists and tables as JSON.
+
+    Args:
+        path: the TOML file; None asks `RXSTREAM_CONFIG`, and without that there is none.
+        overrides: settings by section, such as `{"server": {"port": 0}}`: what the command line said.
+
+    Raises:
+        ConfigError: the file cannot be read, or a setting is wrong; it tells every mistake with file and line.
+    """
+    overrides = overrides or {}
     path = path or os.environ.get("RXSTREAM_CONFIG") or None
     text, table = ("", {}) if path is None else _read_file(Path(path))
     _check_sections()

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import yaml
 
-from rxstream.gateway.litellm_models import Deployment, PlainKeys, read_deployment
-from rxstream.gateway.litellm_notes import Notes, section
-from rxstream.gateway.toml_text import toml_text
+from rxstream.gateway.config.toml_text import toml_text
+from rxstream.gateway.litellm.models import Deployment, PlainKeys, read_deployment
+from rxstream.gateway.litellm.notes import Notes, section
 
 __all__ = ("Imported", "LitellmError", "import_litellm")
 

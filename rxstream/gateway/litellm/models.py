@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rxstream.gateway.config import ANY_MODEL
-from rxstream.gateway.litellm_notes import Notes
-from rxstream.gateway.litellm_providers import Served, UnknownProvider, read_model
+from rxstream.gateway.config.settings import ANY_MODEL
+from rxstream.gateway.litellm.notes import Notes
+from rxstream.gateway.litellm.providers import Served, UnknownProvider, read_model
 from rxstream.providers.registry import find_wire
 
 __all__ = ("Deployment", "PlainKeys", "read_deployment")

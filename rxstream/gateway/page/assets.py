@@ -78,7 +78,7 @@ def page_routes(*, needs_token: bool) -> list[BaseRoute]:
     Args:
         needs_token: whether the page must ask for a token before it can do anything.
     """
-    folder = files("rxstream.gateway") / "page"
+    folder = files("rxstream.gateway.page") / "static"
     assets = {name: _asset(name, file.read_bytes()) for name, file in _walk(folder)}
     index = (folder / "index.html").read_bytes()
     page = _asset("index.html", index.replace(*NEEDS_TOKEN) if needs_token else index)

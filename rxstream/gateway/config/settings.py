@@ -6,14 +6,14 @@ Times are seconds. `inf` (a TOML number) means no limit where a time is one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
+from rxstream.gateway.config.provider_names import check_provider
 from rxstream.limits import Limits
 
-__all__ = ("Config", "LogConfig", "ModelConfig", "ServerConfig", "TelemetryConfig", "load_config")
+__all__ = ("Config", "LogConfig", "ModelConfig", "ServerConfig", "TelemetryConfig")
 
 Seconds = Annotated[float, Field(gt=0)]
 
@@ -120,8 +120,6 @@ class ModelConfig(_Section):
     @field_validator("provider")
     @classmethod
     def _known_provider(cls, provider: str) -> str:
-        from rxstream.gateway.providers import check_provider
-
         check_provider(provider)
         return provider
 
@@ -191,21 +189,3 @@ class Config(BaseModel):
                 both = f"models[{other}] and models[{number}]"
                 raise ValueError(f"{both} have the same name {entry.public_name!r}: give one of them another `name`")
         return self
-
-
-def load_config(path: Path | str | None = None, *, overrides: Mapping[str, Any] | None = None) -> Config:
-    """Read the settings: `overrides` win over the environment, which wins over the file, which wins over the defaults.
-
-    The environment: `RXSTREAM_HOST`, `RXSTREAM_PORT`, `RXSTREAM_TOKENS` (separated by commas), `RXSTREAM_LOG` (a level)
-    and `RXSTREAM__SECTION__KEY` for any setting, lists and tables as JSON.
-
-    Args:
-        path: the TOML file; None asks `RXSTREAM_CONFIG`, and without that there is none.
-        overrides: settings by section, such as `{"server": {"port": 0}}`: what the command line said.
-
-    Raises:
-        ConfigError: the file cannot be read, or a setting is wrong; it tells every mistake with file and line.
-    """
-    from rxstream.gateway.config_sources import read_config
-
-    return read_config(path, overrides or {})

@@ -20,7 +20,7 @@ from rxstream.events import (
     ToolResult,
 )
 from rxstream.gateway.meter import Meter
-from rxstream.gateway.upstream_line import UpstreamLine
+from rxstream.gateway.page.upstream_line import UpstreamLine
 from rxstream.operators.buffer_stats import BufferStats
 
 __all__ = ("PageTelemetry",)

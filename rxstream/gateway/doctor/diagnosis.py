@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from rxstream.gateway.doctor import Observation
-from rxstream.gateway.self_test import MARK, SELF_TEST_PATH
+from rxstream.gateway.doctor.observation import Observation
+from rxstream.gateway.doctor.self_test import MARK, SELF_TEST_PATH
 
 __all__ = ("Finding", "diagnose")
 

@@ -25,7 +25,7 @@ from rxstream.errors import LimitError
 from rxstream.gateway.exchange import Exchange
 from rxstream.gateway.gateway import Gateway
 from rxstream.gateway.headers import REQUEST_ID
-from rxstream.gateway.page_chat import QUEUE, PageChat
+from rxstream.gateway.page.chat import QUEUE, PageChat
 from rxstream.providers.payloads import check_depth
 
 __all__ = ("page_socket_route",)

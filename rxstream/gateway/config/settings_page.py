@@ -8,7 +8,7 @@ from typing import Any, Final
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
-from rxstream.gateway.config import Config, LogConfig, ModelConfig, ServerConfig, TelemetryConfig
+from rxstream.gateway.config.settings import Config, LogConfig, ModelConfig, ServerConfig, TelemetryConfig
 from rxstream.limits import Limits
 
 __all__ = ("settings_page", "settings_schema")
