@@ -25,11 +25,13 @@ class Asked:
         request: for `Endpoint.stream`: the client's own body where the provider speaks the same API.
         stream: whether the client wants a stream.
         encoder_options: for the encoder of the answer.
+        parameters: the client's name for each field of a request that was read; none where its body is passed on.
     """
 
     request: ModelRequest | Mapping[str, Any] = field(repr=False)
     stream: bool
     encoder_options: dict[str, Any]
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def body_options(self) -> dict[str, Any]:
@@ -65,7 +67,7 @@ def read_asked(format: str, body: Mapping[str, Any], target: Target) -> Asked:
 
     ask = read_request(format, body)
     request = readable_history(ask.request.model_copy(update={"model": target.model}), target.endpoint.provider)
-    return Asked(request, ask.stream, _with_name(format, ask.encoder_options, target))
+    return Asked(request, ask.stream, _with_name(format, ask.encoder_options, target), ask.parameters)
 
 
 def _passed_on(body: Mapping[str, Any], target: Target) -> dict[str, Any]:

@@ -19,10 +19,11 @@ from rxstream.gateway.errors import error_response
 from rxstream.gateway.exchange import Exchange
 from rxstream.gateway.gateway import Gateway
 from rxstream.gateway.headers import EXCHANGE, REQUEST_ID, forwarded_headers, trace_headers
-from rxstream.gateway.refusals import draining
+from rxstream.gateway.refusals import draining, inexpressible
 from rxstream.gateway.request_body import ClientGone, read_body
 from rxstream.gateway.until_gone import until_gone
 from rxstream.gateway.whole_answer import WholeAnswer
+from rxstream.providers.provider_request import InexpressibleError
 from rxstream.response.response import Response as Answer
 from rxstream.sinks.asgi import EventStreamResponse
 
@@ -84,7 +85,7 @@ class ModelRoute:
 
     async def _answer(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
         asked = await self._read(exchange, scope, receive)
-        events = exchange.ask(asked.request)
+        events = _ask(exchange, asked)
         if asked.stream:
             exchange.is_streamed = True
             response = self._streamed(exchange, events, asked)
@@ -139,6 +140,18 @@ class ModelRoute:
             cleanup_seconds=gateway.config.limits.max_cleanup_seconds,
             on_gone=exchange.left,
         )
+
+
+def _ask(exchange: Exchange, asked: Asked) -> Observable[Event]:
+    """The model's answer; what its provider has no words for is told in the client's own."""
+    try:
+        return exchange.ask(asked.request)
+    except InexpressibleError as error:
+        refused, parameter = error, asked.parameters.get(error.field)
+    target = exchange.target
+    if parameter is None or target is None:
+        raise refused
+    raise inexpressible(refused, parameter, target.provider, target.name)
 
 
 def finite(seconds: float) -> float | None:

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from rxstream.errors import Category, RequestError, RetryHint
+from rxstream.providers.provider_request import InexpressibleError
 
-__all__ = ("Refusal", "busy", "draining", "not_allowed", "too_large", "wrong_body", "wrong_token")
+__all__ = (
+    "Refusal",
+    "busy",
+    "draining",
+    "inexpressible",
+    "not_allowed",
+    "too_large",
+    "wrong_body",
+    "wrong_token",
+)
 
 
 class Refusal(RequestError):
@@ -35,6 +45,24 @@ def too_large(limit: int) -> Refusal:
         f"the body of the request is over max_body_bytes={limit}; the gateway's [server] max_body_bytes sets it",
         status=413,
         category="too_large",
+    )
+
+
+def inexpressible(error: InexpressibleError, parameter: str, provider: str, model: str) -> RequestError:
+    """A request that the model's provider has no words for, by the parameter that the client knows.
+
+    Args:
+        error: what its writer says, in the words of this library.
+        parameter: the client's name for what is in the way.
+        provider: who serves the model.
+        model: what the client calls the model.
+    """
+    lack = "has no such parameter" if error.what == error.field else f"cannot express {error.what}"
+    advice = error.instead or "leave it out"
+    return RequestError(
+        f"{parameter}: {provider}, which serves {model!r}, {lack}: {advice}",
+        parameter=parameter,
+        phase="before_stream",
     )
 
 

@@ -58,7 +58,7 @@ def _joined(group: list[Message]) -> Any:
 def _blocks(message: Message) -> Iterator[dict[str, Any]]:
     for part in message.parts:
         if message.role == "assistant" and isinstance(part, ImageContent):
-            raise cannot_express("an image in an assistant message", WIRE)
+            raise cannot_express("an image in an assistant message", WIRE, field="messages")
         yield from _WRITERS[type(part)](part)
 
 
@@ -91,13 +91,13 @@ def _reasoning(part: ReasoningContent) -> Iterator[dict[str, Any]]:
 def _call(part: ToolCallContent) -> Iterator[dict[str, Any]]:
     refuse_signatures(part, WIRE)
     if part.kind != "function":
-        raise cannot_express("a call whose input is free text", WIRE)
+        raise cannot_express("a call whose input is free text", WIRE, field="messages")
     try:
         arguments = part.parsed
     except ValueError:
         arguments = None
     if not isinstance(arguments, dict):
-        raise cannot_express("a call whose arguments are not a JSON object", WIRE)
+        raise cannot_express("a call whose arguments are not a JSON object", WIRE, field="messages")
     yield {"type": "tool_use", "id": part.call_id, "name": part.name, "input": arguments}
 
 

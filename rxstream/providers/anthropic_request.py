@@ -99,12 +99,12 @@ def _output_config(request: ModelRequest) -> dict[str, Any]:
     output: dict[str, Any] = {}
     effort = request.reasoning.effort if request.reasoning is not None else None
     if effort == "minimal":
-        raise cannot_express("the reasoning effort 'minimal'", WIRE, "its lowest is 'low'")
+        raise cannot_express("the reasoning effort 'minimal'", WIRE, "its lowest is 'low'", field="reasoning.effort")
     if effort not in (None, "none"):
         output["effort"] = effort
     form = request.response_format
     if form == "json_object":
-        raise cannot_express("some JSON object", WIRE, "give it a JSON Schema")
+        raise cannot_express("some JSON object", WIRE, "give it a JSON Schema", field="response_format")
     if isinstance(form, JsonSchemaFormat):
         output["format"] = {"type": "json_schema", "schema": _described(form)}
     return output
@@ -117,5 +117,5 @@ def _described(form: JsonSchemaFormat) -> dict[str, Any]:
 
 def _metadata(metadata: dict[str, str]) -> dict[str, str]:
     if metadata.keys() - {"user_id"}:
-        raise cannot_express("metadata other than user_id", WIRE)
+        raise cannot_express("metadata other than user_id", WIRE, field="metadata")
     return metadata

@@ -34,6 +34,8 @@ SAMPLING: Final = {"temperature": "temperature", "top_p": "topP"}
 
 JOINED: Final = ("inferenceConfig", "outputConfig", "additionalModelRequestFields")
 
+OWN_FIELD: Final = "put the model's own field into extra={...}"
+
 INVOKE: Final = "bedrock-invoke"
 ANTHROPIC_VERSION: Final = "bedrock-2023-05-31"
 CLAUDE: Final = "anthropic"
@@ -62,7 +64,8 @@ def invoke_request(
         body = anthropic_request(request, stream=False).body
         model = _model(body, INVOKE)
         if CLAUDE not in model and not model.startswith(ARN):
-            raise cannot_express("a ModelRequest to a model that is not Anthropic's", INVOKE, "use bedrock-converse")
+            what = "what is asked of a model that is not Anthropic's"
+            raise cannot_express(what, INVOKE, "use bedrock-converse", field="model")
         body.setdefault("anthropic_version", ANTHROPIC_VERSION)
     else:
         body = dict(request)
@@ -83,13 +86,13 @@ def _path(model: str, operation: str) -> str:
 
 def _converse_body(request: ModelRequest) -> dict[str, Any]:
     if request.parallel_tool_calls is False:
-        raise cannot_express("one tool call at a time", WIRE)
+        raise cannot_express("one tool call at a time", WIRE, field="parallel_tool_calls")
     body: dict[str, Any] = {} if request.model is None else {"model": request.model}
     body.update(converse_messages(request.messages))
     if request.tools or request.native_tools:
         body["toolConfig"] = _tools(request)
     elif request.tool_choice == "required":
-        raise cannot_express("that the model must call a tool, without any", WIRE)
+        raise cannot_express("that the model must call a tool, without any", WIRE, field="tool_choice")
     if config := _inference(request):
         body["inferenceConfig"] = config
     if output := _output(request):
@@ -114,7 +117,7 @@ def _tools(request: ModelRequest) -> dict[str, Any]:
     config: dict[str, Any] = {"tools": [*map(_tool, request.tools), *request.native_tools]}
     choice = request.tool_choice
     if choice == "none":
-        raise cannot_express("that the model must not call its tools", WIRE)
+        raise cannot_express("that the model must not call its tools", WIRE, field="tool_choice")
     if isinstance(choice, NamedTool):
         config["toolChoice"] = {"tool": {"name": choice.name}}
     elif choice is not None:
@@ -140,7 +143,7 @@ def _output(request: ModelRequest) -> dict[str, Any]:
 
 def _schema(form: ResponseFormat | None) -> dict[str, str]:
     if not isinstance(form, JsonSchemaFormat):
-        raise cannot_express("some JSON object", WIRE, "give it a JSON Schema")
+        raise cannot_express("some JSON object", WIRE, "give it a JSON Schema", field="response_format")
     described = {} if form.description is None else {"description": form.description}
     return {"name": form.name, "schema": to_json(form.json_schema).decode(), **described}
 
@@ -151,10 +154,12 @@ def _thinking(request: ModelRequest) -> dict[str, Any]:
     is_claude = request.model is not None and CLAUDE in request.model
     if reasoning.budget_tokens is not None:
         if not is_claude:
-            raise cannot_express("a budget of reasoning tokens", WIRE, "put the model's own field into extra={...}")
+            raise cannot_express(
+                "a budget of reasoning tokens", WIRE, field="reasoning.budget_tokens", in_code=OWN_FIELD
+            )
         return {"type": "enabled", "budget_tokens": reasoning.budget_tokens}
     if reasoning.effort == "none":
         if not is_claude:
-            raise cannot_express("that the model must not reason", WIRE, "put the model's own field into extra={...}")
+            raise cannot_express("that the model must not reason", WIRE, field="reasoning.effort", in_code=OWN_FIELD)
         return {"type": "disabled"}
     return {"type": "adaptive"} if is_claude and reasoning.effort is not None else {}

@@ -71,7 +71,7 @@ def _write_results(message: Message) -> Iterator[Said]:
 def _call(part: ToolCallContent) -> Said:
     refuse_signatures(part, WIRE)
     if part.kind != "function":
-        raise cannot_express("a call whose input is free text", WIRE)
+        raise cannot_express("a call whose input is free text", WIRE, field="messages")
     function = {"name": part.name, "arguments": part.arguments or "{}"}
     return {"id": part.call_id, "type": "function", "function": function}
 

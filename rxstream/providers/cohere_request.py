@@ -43,9 +43,9 @@ def cohere_request(
 
 def _body(request: ModelRequest) -> dict[str, Any]:
     if request.parallel_tool_calls is False:
-        raise cannot_express("one tool call at a time", WIRE)
+        raise cannot_express("one tool call at a time", WIRE, field="parallel_tool_calls")
     if request.metadata:
-        raise cannot_express("metadata", WIRE)
+        raise cannot_express("metadata", WIRE, field="metadata")
     body: dict[str, Any] = {} if request.model is None else {"model": request.model}
     body["messages"] = cohere_messages(request.messages)
     if request.tools or request.native_tools:
@@ -76,13 +76,19 @@ def _strict(request: ModelRequest) -> dict[str, bool]:
     """Whether schemas are enforced, which is said of all tools at once."""
     wishes = {tool.strict for tool in request.tools}
     if {True, False} <= wishes:
-        raise cannot_express("that only some tools' schemas are enforced", WIRE)
+        raise cannot_express("that only some tools' schemas are enforced", WIRE, field="tools")
     return {"strict_tools": True} if True in wishes else {}
 
 
 def _tool_choice(choice: str | NamedTool | None) -> str:
     if isinstance(choice, NamedTool):
-        raise cannot_express("a choice of one tool by name", WIRE, 'give it only that one, and say "required"')
+        raise cannot_express(
+            "a choice of one tool by name",
+            WIRE,
+            "give it only that one, and ask for a call",
+            field="tool_choice",
+            in_code='give it only that one, and say "required"',
+        )
     return str(choice).upper()
 
 
@@ -95,7 +101,8 @@ def _format(form: ResponseFormat) -> dict[str, Any]:
 
 def _thinking(reasoning: ReasoningOptions) -> dict[str, Any]:
     if reasoning.effort not in (None, "none"):
-        raise cannot_express("reasoning effort in a word", WIRE, "it has a budget of tokens, and 'none'")
+        instead = "it has a budget of tokens, and 'none'"
+        raise cannot_express("reasoning effort in a word", WIRE, instead, field="reasoning.effort")
     if reasoning.effort == "none":
         return {"type": "disabled"}
     budget = {} if reasoning.budget_tokens is None else {"token_budget": reasoning.budget_tokens}

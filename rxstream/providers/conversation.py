@@ -43,7 +43,7 @@ def plain_text(parts: Iterable[Content], what: str, provider: str) -> str:
     texts = []
     for part in parts:
         if not isinstance(part, TextContent):
-            raise cannot_express(f"a part of {what} that is no text", provider)
+            raise cannot_express(f"a part of {what} that is no text", provider, field="messages")
         refuse_signatures(part, provider)
         texts.append(part.text)
     return "".join(texts)
@@ -56,13 +56,13 @@ def object_arguments(call: ToolCallContent, provider: str) -> dict[str, Any]:
         RequestError: they are no object, or the call's input is free text.
     """
     if call.kind != "function":
-        raise cannot_express("a call whose input is free text", provider)
+        raise cannot_express("a call whose input is free text", provider, field="messages")
     try:
         arguments = call.parsed
     except ValueError:
         arguments = None
     if not isinstance(arguments, dict):
-        raise cannot_express("a call whose arguments are not a JSON object", provider)
+        raise cannot_express("a call whose arguments are not a JSON object", provider, field="messages")
     return arguments
 
 
@@ -75,7 +75,13 @@ def result_name(result: ToolResultContent, calls: dict[str, ToolCallContent], pr
     if result.name is not None:
         return result.name
     if result.call_id not in calls:
-        raise cannot_express("a result whose call is not in the conversation", provider, "give it the tool's name")
+        raise cannot_express(
+            "a result whose call is not in the conversation",
+            provider,
+            "send the call too",
+            field="messages",
+            in_code="give it the tool's name",
+        )
     return calls[result.call_id].name
 
 
@@ -86,7 +92,7 @@ def result_text(result: ToolResultContent, provider: str) -> str:
         RequestError: there is an image in it.
     """
     if any(isinstance(part, ImageContent) for part in result.parts):
-        raise cannot_express("an image in a tool result", provider)
+        raise cannot_express("an image in a tool result", provider, field="messages")
     return error_json(result) if result.is_error else plain_text(result.parts, "a tool result", provider)
 
 

@@ -63,13 +63,13 @@ def _text(part: TextContent) -> Iterator[Block]:
 def _image(part: ImageContent) -> Iterator[Block]:
     kind = _format(part)
     if kind not in FORMATS:
-        raise cannot_express("an image of this type", WIRE, f"it takes {', '.join(FORMATS)}")
+        raise cannot_express("an image of this type", WIRE, f"it takes {', '.join(FORMATS)}", field="messages")
     if part.url is None:
         source: Block = {"bytes": part.data}
     elif part.url.startswith("s3://"):
         source = {"s3Location": {"uri": part.url}}
     else:
-        raise cannot_express("an image by its address", WIRE, "give its bytes, or an address in S3")
+        raise cannot_express("an image by its address", WIRE, "give its bytes, or an address in S3", field="messages")
     yield {"image": {"format": kind, "source": source}}
 
 

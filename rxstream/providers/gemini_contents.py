@@ -58,7 +58,7 @@ def gemini_contents(messages: Sequence[Message]) -> dict[str, Any]:
     body["contents"] = []
     for side, group in groupby(rest, lambda message: SIDES[message.role]):
         if side == "system":
-            raise cannot_express("instructions behind the beginning of a conversation", WIRE)
+            raise cannot_express("instructions behind the beginning of a conversation", WIRE, field="messages")
         body["contents"].append({"role": side, "parts": _parts(group, calls)})
     return body
 

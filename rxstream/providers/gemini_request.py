@@ -69,7 +69,7 @@ def _request(request: ModelRequest | Mapping[str, Any], method: str) -> Provider
 
 def _body(request: ModelRequest) -> dict[str, Any]:
     if request.parallel_tool_calls is False:
-        raise cannot_express("one tool call at a time", WIRE)
+        raise cannot_express("one tool call at a time", WIRE, field="parallel_tool_calls")
     body: dict[str, Any] = {} if request.model is None else {"model": request.model}
     body.update(gemini_contents(request.messages))
     functions = {"functionDeclarations": [_function(tool) for tool in request.tools]}
@@ -127,9 +127,11 @@ def _thinking(reasoning: ReasoningOptions) -> dict[str, Any]:
     if effort == "none":
         return {"thinkingBudget": 0}
     if effort is not None and budget is not None:
-        raise cannot_express("reasoning effort together with a budget", WIRE, "say one of them")
+        what = "reasoning effort together with a budget"
+        raise cannot_express(what, WIRE, "say one of them", field="reasoning.effort")
     if effort is not None and effort not in LEVELS:
-        raise cannot_express(f"the reasoning effort {effort!r}", WIRE, "its highest is 'xhigh'")
+        what = f"the reasoning effort {effort!r}"
+        raise cannot_express(what, WIRE, "its highest is 'xhigh'", field="reasoning.effort")
     said: dict[str, Any] = {"includeThoughts": True}
     if effort is not None:
         said["thinkingLevel"] = effort.upper()

@@ -79,11 +79,11 @@ def _body(request: ModelRequest) -> dict[str, Any]:
 
 def _refuse(request: ModelRequest) -> None:
     if request.tool_choice not in (None, "auto", "none"):
-        raise cannot_express("that the model must call a tool", WIRE)
+        raise cannot_express("that the model must call a tool", WIRE, field="tool_choice")
     if request.parallel_tool_calls is False:
-        raise cannot_express("one tool call at a time", WIRE)
+        raise cannot_express("one tool call at a time", WIRE, field="parallel_tool_calls")
     if request.metadata:
-        raise cannot_express("metadata", WIRE)
+        raise cannot_express("metadata", WIRE, field="metadata")
 
 
 def _options(request: ModelRequest) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def _options(request: ModelRequest) -> dict[str, Any]:
 
 def _tool(tool: Tool) -> dict[str, Any]:
     if tool.strict:
-        raise cannot_express("that a tool's schema is enforced", WIRE)
+        raise cannot_express("that a tool's schema is enforced", WIRE, field="tools")
     function: dict[str, Any] = {"name": tool.name, "parameters": tool.parameters}
     if tool.description is not None:
         function["description"] = tool.description
@@ -112,11 +112,14 @@ def _format(form: ResponseFormat | None) -> Any:
 
 def _think(reasoning: ReasoningOptions) -> bool | str:
     if reasoning.budget_tokens is not None:
-        raise cannot_express("a budget of reasoning tokens", WIRE, "it has reasoning effort")
+        raise cannot_express(
+            "a budget of reasoning tokens", WIRE, "it has reasoning effort", field="reasoning.budget_tokens"
+        )
     if reasoning.effort in (None, "none"):
         return reasoning.effort is None
     if reasoning.effort not in EFFORTS:
-        raise cannot_express(f"the reasoning effort {reasoning.effort!r}", WIRE, f"it has {', '.join(EFFORTS)}")
+        what = f"the reasoning effort {reasoning.effort!r}"
+        raise cannot_express(what, WIRE, f"it has {', '.join(EFFORTS)}", field="reasoning.effort")
     return reasoning.effort
 
 
@@ -167,7 +170,8 @@ def _result(part: ToolResultContent, calls: Calls) -> Said:
 def _images(parts: Iterable[object]) -> dict[str, list[str]]:
     images = [part for part in parts if isinstance(part, ImageContent)]
     if any(image.data is None for image in images):
-        raise cannot_express("an image by its address", WIRE, "give its bytes: ImageContent.from_bytes(...)")
+        in_code = "give its bytes: ImageContent.from_bytes(...)"
+        raise cannot_express("an image by its address", WIRE, "give its bytes", field="messages", in_code=in_code)
     return {"images": [str(image.data) for image in images]} if images else {}
 
 

@@ -68,7 +68,7 @@ def _write_answer(message: Message, dialect: ChatDialect) -> Iterator[dict[str, 
     parts = message.parts
     for part in parts:
         if isinstance(part, ImageContent):
-            raise cannot_express("an image in an assistant message", WIRE)
+            raise cannot_express("an image in an assistant message", WIRE, field="messages")
         if isinstance(part, TextContent):
             refuse_signatures(part, WIRE)
     said: dict[str, Any] = {"role": "assistant", "content": _answer_content(parts)}
@@ -125,7 +125,7 @@ def _write_results(message: Message, dialect: ChatDialect) -> Iterator[dict[str,
 def _result_content(result: ToolResultContent) -> Any:
     parts = result.parts
     if any(isinstance(part, ImageContent) for part in parts):
-        raise cannot_express("an image in a tool result", WIRE)
+        raise cannot_express("an image in a tool result", WIRE, field="messages")
     if result.is_error:
         text = "".join(part.text for part in parts if isinstance(part, TextContent))
         return to_json({"error": text}).decode()

@@ -82,7 +82,13 @@ def _response_format(form: ResponseFormat, dialect: ChatDialect) -> dict[str, An
     if not isinstance(form, JsonSchemaFormat):
         return {"type": form}
     if not dialect.has_json_schema:
-        raise cannot_express("an answer by a JSON Schema", dialect.provider or WIRE, 'it has "json_object"')
+        raise cannot_express(
+            "an answer by a JSON Schema",
+            dialect.provider or WIRE,
+            "it can only be told to answer in JSON",
+            field="response_format",
+            in_code='it has "json_object"',
+        )
     said = {"description": form.description, "strict": form.strict}
     schema: dict[str, Any] = {"name": form.name, "schema": form.json_schema}
     schema.update({name: value for name, value in said.items() if value is not None})
@@ -91,5 +97,6 @@ def _response_format(form: ResponseFormat, dialect: ChatDialect) -> dict[str, An
 
 def _reasoning(reasoning: ReasoningOptions, dialect: ChatDialect) -> dict[str, Any]:
     if reasoning.budget_tokens is not None:
-        raise cannot_express("a budget of reasoning tokens", dialect.provider or WIRE, "it has reasoning effort")
+        what, who = "a budget of reasoning tokens", dialect.provider or WIRE
+        raise cannot_express(what, who, "it has reasoning effort", field="reasoning.budget_tokens")
     return {} if reasoning.effort is None else {"reasoning_effort": reasoning.effort}

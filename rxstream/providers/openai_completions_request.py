@@ -52,9 +52,9 @@ def completions_request(
 def _body(request: ModelRequest) -> dict[str, Any]:
     for name, what in WITHOUT_WORDS.items():
         if getattr(request, name):
-            raise cannot_express(what, WIRE)
+            raise cannot_express(what, WIRE, field=name)
     if request.response_format not in (None, "text"):
-        raise cannot_express("a format of the answer", WIRE)
+        raise cannot_express("a format of the answer", WIRE, field="response_format")
     body: dict[str, Any] = {} if request.model is None else {"model": request.model}
     body["prompt"] = _prompt(request)
     if request.max_output_tokens is not None:
@@ -67,5 +67,5 @@ def _body(request: ModelRequest) -> dict[str, Any]:
 
 def _prompt(request: ModelRequest) -> str:
     if len(request.messages) != 1 or request.messages[0].role != "user":
-        raise cannot_express("a conversation", WIRE, "it takes one prompt, as one user message")
+        raise cannot_express("a conversation", WIRE, "it takes one prompt, as one user message", field="messages")
     return plain_text(request.messages[0].parts, "a prompt", WIRE)

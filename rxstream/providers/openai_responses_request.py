@@ -42,7 +42,7 @@ def responses_request(
 
 def _body(request: ModelRequest) -> dict[str, Any]:
     if request.stop:
-        raise cannot_express("stop texts", WIRE)
+        raise cannot_express("stop texts", WIRE, field="stop")
     body: dict[str, Any] = {} if request.model is None else {"model": request.model}
     body.update(responses_input(request.messages))
     if request.tools or request.native_tools:
@@ -85,7 +85,9 @@ def _format(form: ResponseFormat) -> dict[str, Any]:
 
 def _reasoning(reasoning: ReasoningOptions) -> dict[str, Any]:
     if reasoning.budget_tokens is not None:
-        raise cannot_express("a budget of reasoning tokens", WIRE, "it has reasoning effort")
+        raise cannot_express(
+            "a budget of reasoning tokens", WIRE, "it has reasoning effort", field="reasoning.budget_tokens"
+        )
     asked: dict[str, Any] = {} if reasoning.effort is None else {"reasoning": {"effort": reasoning.effort}}
     return asked if reasoning.effort == "none" else asked | _stateless()
 

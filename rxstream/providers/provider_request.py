@@ -14,6 +14,7 @@ from rxstream.errors import RequestError
 from rxstream.requests import ModelRequest
 
 __all__ = (
+    "InexpressibleError",
     "ProviderRequest",
     "RequestWriter",
     "cannot_express",
@@ -65,14 +66,34 @@ class RequestWriter(Protocol):
         ...
 
 
-def cannot_express(what: str, provider: str, instead: str = "") -> RequestError:
-    """The error for what a provider has no words for; `what` never quotes content."""
-    return RequestError(f"{provider} cannot express {what}{': ' + instead if instead else ''}")
+class InexpressibleError(RequestError):
+    """A request that a provider has no words for. `what` and `instead` never quote content.
+
+    Args:
+        what: what it cannot express, as the end of a sentence.
+        provider: who cannot.
+        field: the field of the `ModelRequest` that asks for it, such as `seed` or `reasoning.effort`.
+        instead: what to ask for instead, whoever asks; empty where there is nothing.
+        in_code: the same for who writes a `ModelRequest`, where that can be said more exactly.
+    """
+
+    def __init__(self, what: str, provider: str, *, field: str, instead: str = "", in_code: str = "") -> None:
+        advice = in_code or instead
+        super().__init__(f"{provider} cannot express {what}{': ' + advice if advice else ''}")
+        self.what = what
+        self.provider = provider
+        self.field = field
+        self.instead = instead
 
 
-def no_reasoning(what: str, provider: str) -> RequestError:
+def cannot_express(what: str, provider: str, instead: str = "", *, field: str, in_code: str = "") -> InexpressibleError:
+    """The error for what a provider has no words for; its arguments are those of the error."""
+    return InexpressibleError(what, provider, field=field, instead=instead, in_code=in_code)
+
+
+def no_reasoning(what: str, provider: str) -> InexpressibleError:
     """The error for reasoning that a provider does not take back: the caller decides that it is left out."""
-    return cannot_express(what, provider, "send request.without_reasoning() to leave it out")
+    return cannot_express(what, provider, field="messages", in_code="send request.without_reasoning() to leave it out")
 
 
 def refuse_signatures(part: Any, provider: str) -> None:
@@ -111,7 +132,8 @@ def sampling_fields(request: ModelRequest, names: Mapping[str, str], provider: s
         if value is None:
             continue
         if name not in names:
-            raise cannot_express(name, provider, "what it calls by another name goes into extra={...}")
+            in_code = "what it calls by another name goes into extra={...}"
+            raise cannot_express(name, provider, field=name, in_code=in_code)
         yield names[name], value
 
 

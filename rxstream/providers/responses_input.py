@@ -126,7 +126,7 @@ def _call(part: ToolCallContent) -> Item:
 
 
 def _no_image(part: ImageContent) -> Item:
-    raise cannot_express("an image in an assistant message", WIRE)
+    raise cannot_express("an image in an assistant message", WIRE, field="messages")
 
 
 def _native(part: NativeContent) -> Item:

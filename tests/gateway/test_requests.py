@@ -200,10 +200,51 @@ def test_a_name_of_a_model_is_quoted_in_a_path() -> None:
     run(main())
 
 
-def test_what_a_provider_cannot_express_is_told_before_it_is_asked() -> None:
-    said, asked = post(CHAT, {**ASK[CHAT], "seed": 7}, wire="anthropic")
+FORCED = {"tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "required"}
+THINKING = {"thinking": {"type": "enabled", "budget_tokens": 2000}, "max_tokens": 5000}
+
+
+@pytest.mark.parametrize(
+    ("path", "wire", "more", "parameter", "lack"),
+    [
+        (CHAT, "anthropic", {"seed": 7}, "seed", "has no such parameter: leave it out"),
+        (CHAT, "openai-responses", {"stop": "x"}, "stop", "cannot express stop texts: leave it out"),
+        (CHAT, "ollama", FORCED, "tool_choice", "cannot express that the model must call a tool: leave it out"),
+        (CHAT, "anthropic", {"reasoning_effort": "minimal"}, "reasoning_effort", "'minimal': its lowest is 'low'"),
+        (CHAT, "anthropic", {"response_format": {"type": "json_object"}}, "response_format", "give it a JSON Schema"),
+        (RESPONSES, "cohere-v2", {"reasoning": {"effort": "low"}}, "reasoning.effort", "it has a budget of tokens"),
+        (RESPONSES, "gemini", {"parallel_tool_calls": False}, "parallel_tool_calls", "one tool call at a time"),
+        (MESSAGES, "openai-chat", {"top_k": 3}, "top_k", "has no such parameter: leave it out"),
+        (MESSAGES, "openai-chat", THINKING, "thinking.budget_tokens", "it has reasoning effort"),
+        (UI, "openai-responses", {"stopSequences": ["x"]}, "stopSequences", "cannot express stop texts: leave it out"),
+    ],
+)
+def test_what_a_provider_cannot_express_is_told_by_the_clients_own_parameter(
+    path: str, wire: str, more: dict[str, Any], parameter: str, lack: str
+) -> None:
+    said, asked = post(path, {**ASK[path], **more}, wire=wire)
     assert (said.status_code, asked) == (400, [])
-    assert "seed" in message_of(said)
+    told = message_of(said)
+    assert told.startswith(f"{parameter}: {wire}, which serves 'm', ")
+    assert told.endswith(lack) or lack in told
+    if path in (CHAT, RESPONSES):
+        assert said.json()["error"]["param"] == parameter
+
+
+def test_what_the_older_place_of_a_parameter_asks_for_is_told_by_that_place() -> None:
+    schema = {"output_format": {"type": "json_schema", "schema": {"type": "object"}}}
+    said, _ = post(MESSAGES, {**ASK[MESSAGES], **schema}, wire="openai-completions")
+    assert message_of(said).startswith("output_format: openai-completions, which serves 'm', cannot express a format")
+    said, _ = post(MESSAGES, {**ASK[MESSAGES], "thinking": {"type": "disabled"}}, wire="bedrock-converse")
+    assert message_of(said).startswith("thinking.type: bedrock-converse, which serves 'm', cannot express")
+
+
+def test_no_advice_to_a_client_is_in_python() -> None:
+    image = [{"type": "image_url", "image_url": {"url": "https://images.example/a.png"}}]
+    said, _ = post(CHAT, {**ASK[CHAT], "messages": [{"role": "user", "content": image}]}, wire="ollama")
+    assert (
+        message_of(said) == "messages: ollama, which serves 'm', cannot express an image by its address: give its bytes"
+    )
 
 
 @pytest.mark.parametrize(

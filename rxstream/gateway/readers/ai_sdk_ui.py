@@ -32,6 +32,12 @@ SETTINGS: Final[Mapping[str, str]] = {
     "seed": "seed",
 }
 
+PARAMETERS: Final[Mapping[str, str]] = {
+    **{field: name for name, field in SETTINGS.items()},
+    **{"messages": "messages", "tools": "tools", "tool_choice": "toolChoice"},
+}
+"""The name of each field of a `ModelRequest` here."""
+
 IGNORED: Final = ("id", "messageId", "metadata", "trigger")
 """The page's own records: which chat it is, and what in it is made anew; `messages` holds only what counts."""
 
@@ -49,7 +55,7 @@ def read_ai_sdk_ui(body: Node) -> Ask:
         settings = read_settings(fields, SETTINGS)
     messages = [Message.system(system), *conversation] if system else conversation
     request = make_request(messages=messages, tools=tools, tool_choice=choice, **settings)
-    return Ask(request, True, {} if message_id is None else {"message_id": message_id})
+    return Ask(request, True, {} if message_id is None else {"message_id": message_id}, PARAMETERS)
 
 
 def _tool_choice(fields: Fields) -> ToolChoice | None:

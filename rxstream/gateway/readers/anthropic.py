@@ -16,7 +16,7 @@ from rxstream.gateway.readers.ask import Ask, make_request
 from rxstream.gateway.readers.node import Fields, Node
 from rxstream.gateway.readers.sampling import read_effort, read_settings
 from rxstream.gateway.readers.tools import ONLY_FUNCTIONS, read_tools
-from rxstream.requests import JsonSchemaFormat, NamedTool, ReasoningOptions, Tool, ToolChoice
+from rxstream.requests import JsonSchemaFormat, ModelRequest, NamedTool, ReasoningOptions, Tool, ToolChoice
 
 __all__ = ("IGNORED", "read_anthropic")
 
@@ -25,6 +25,17 @@ SETTINGS: Final[Mapping[str, str]] = {
     "stop_sequences": "stop",
     **{name: name for name in ("model", "temperature", "top_p", "top_k")},
 }
+
+PARAMETERS: Final[Mapping[str, str]] = {
+    **{field: name for name, field in SETTINGS.items()},
+    **{name: name for name in ("messages", "tools", "tool_choice")},
+    "parallel_tool_calls": "tool_choice.disable_parallel_tool_use",
+    "response_format": "output_config.format",
+    "reasoning": "thinking",
+    "reasoning.budget_tokens": "thinking.budget_tokens",
+    "reasoning.effort": "output_config.effort",
+}
+"""The name of each field of a `ModelRequest` here."""
 
 IGNORED: Final = (
     "billing_policy",
@@ -82,7 +93,17 @@ def read_anthropic(body: Node) -> Ask:
         reasoning=reasoning,
         **settings,
     )
-    return Ask(request, stream is not None and stream.flag())
+    return Ask(request, stream is not None and stream.flag(), parameters=_parameters(body.object(), request))
+
+
+def _parameters(body: Mapping[str, Any], request: ModelRequest) -> dict[str, str]:
+    """The names of this body, where one thing can be said in two places."""
+    named = dict(PARAMETERS)
+    if body.get("output_format") is not None:
+        named["response_format"] = "output_format"
+    if request.reasoning is not None and request.reasoning.effort == "none":
+        named["reasoning.effort"] = "thinking.type"
+    return named
 
 
 def _tool(fields: Fields) -> Tool:

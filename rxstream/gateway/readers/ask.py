@@ -22,11 +22,14 @@ class Ask:
         request: what to ask the model.
         stream: whether the answer is to be streamed.
         encoder_options: options of the encoder of the client's format, such as `include_usage`.
+        parameters: the client's name for each field of a `ModelRequest` that a provider may refuse: `thinking` for
+            `reasoning`, say.
     """
 
     request: ModelRequest
     stream: bool
     encoder_options: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 def make_request(**fields: Any) -> ModelRequest:

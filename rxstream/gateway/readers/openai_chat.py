@@ -35,6 +35,13 @@ SETTINGS: Final[Mapping[str, str]] = {
     **{name: name for name in ("seed", "parallel_tool_calls")},
 }
 
+PARAMETERS: Final[Mapping[str, str]] = {
+    **{field: name for name, field in SETTINGS.items()},
+    **{name: name for name in ("messages", "tools", "tool_choice", "response_format")},
+    **dict.fromkeys(("reasoning", "reasoning.effort"), "reasoning_effort"),
+}
+"""The name of each field of a `ModelRequest` here."""
+
 IGNORED: Final = (
     "metadata",
     "prediction",
@@ -92,7 +99,7 @@ def read_openai_chat(body: Node) -> Ask:
         reasoning=reasoning,
         **settings,
     )
-    return Ask(request, stream is not None and stream.flag(), options)
+    return Ask(request, stream is not None and stream.flag(), options, PARAMETERS)
 
 
 def _tool_use(fields: Fields) -> ToolUse:

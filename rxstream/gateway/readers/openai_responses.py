@@ -32,6 +32,14 @@ SETTINGS: Final[Mapping[str, str]] = {
     **{name: name for name in ("model", "temperature", "top_p", "parallel_tool_calls")},
 }
 
+PARAMETERS: Final[Mapping[str, str]] = {
+    **{field: name for name, field in SETTINGS.items()},
+    **{name: name for name in ("tools", "tool_choice", "reasoning", "reasoning.effort")},
+    "messages": "input",
+    "response_format": "text.format",
+}
+"""The name of each field of a `ModelRequest` here."""
+
 IGNORED: Final = (
     "access_programs",
     "context_management",  # when a conversation is cut: here it goes whole, and the answer knows no less
@@ -98,7 +106,7 @@ def read_openai_responses(body: Node) -> Ask:
         reasoning=reasoning,
         **settings,
     )
-    return Ask(request, stream is not None and stream.flag())
+    return Ask(request, stream is not None and stream.flag(), parameters=PARAMETERS)
 
 
 def _instructions(node: Node | None) -> tuple[Message, ...]:
