@@ -23,11 +23,13 @@ if TYPE_CHECKING:
         random_cuts,
         utf8_offsets,
     )
+    from rxstream.testing.cohere_v1_wire import cohere_v1_ndjson
     from rxstream.testing.cohere_wire import cohere_v2_body, cohere_v2_sse
     from rxstream.testing.completions_wire import completions_body, completions_sse
     from rxstream.testing.eventstream import pack_event, pack_exception, pack_message
     from rxstream.testing.faults import FaultProxy, Faults
     from rxstream.testing.gemini_wire import gemini_array, gemini_body, gemini_sse
+    from rxstream.testing.interactions_wire import gemini_interactions_sse
     from rxstream.testing.leaks import LeakError, assert_no_leaks, leftovers, settle
     from rxstream.testing.marble_assert import assert_timeline
     from rxstream.testing.marble_run import Timeline, timeline
@@ -59,11 +61,13 @@ _HOMES = {
         "random_cuts",
         "utf8_offsets",
     ),
+    "cohere_v1_wire": ("cohere_v1_ndjson",),
     "cohere_wire": ("cohere_v2_body", "cohere_v2_sse"),
     "completions_wire": ("completions_body", "completions_sse"),
     "eventstream": ("pack_event", "pack_exception", "pack_message"),
     "faults": ("FaultProxy", "Faults"),
     "gemini_wire": ("gemini_array", "gemini_body", "gemini_sse"),
+    "interactions_wire": ("gemini_interactions_sse",),
     "leaks": ("LeakError", "assert_no_leaks", "leftovers", "settle"),
     "marble_assert": ("assert_timeline",),
     "marble_run": ("Timeline", "timeline"),
@@ -115,6 +119,7 @@ __all__ = (
     "anthropic_sse",
     "assert_no_leaks",
     "assert_timeline",
+    "cohere_v1_ndjson",
     "cohere_v2_body",
     "cohere_v2_sse",
     "completions_body",
@@ -128,6 +133,7 @@ __all__ = (
     "every_two_way_cut",
     "gemini_array",
     "gemini_body",
+    "gemini_interactions_sse",
     "gemini_sse",
     "hot_marbles",
     "invoke_eventstream",
@@ -155,12 +161,14 @@ __all__ = (
 )
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # to type checkers a module with `__getattr__` has every name: they would pass a typo
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -45,13 +45,15 @@ def answer(
         reply: more arguments of `Reply`, such as `framing` or `encoding`.
 
     Raises:
-        ValueError: no such wire, or the wire has no word for `finish` or for what is said.
+        ValueError: no such wire, the wire has no word for `finish` or for what is said, or it has streams only.
     """
     if wire not in WIRES:
         raise ValueError(f"no scripted model speaks {wire!r}: one of {', '.join(WIRES)}")
     said = Answer(text, reasoning, tool_calls, usage, finish, model)
     scripted = WIRES[wire]
     if not stream:
+        if scripted.body is None:
+            raise ValueError(f"a scripted model speaks {wire!r} in streams only")
         return dataclasses.replace(json_reply(scripted.body(said)), **reply)
     steps = tuple(_paced(scripted.stream(said), pacing_seconds))
     return Reply(steps, **{"content_type": scripted.content_type, **reply})

@@ -99,6 +99,11 @@ def test_an_unknown_wire_is_refused_by_name() -> None:
         answer("a", wire="morse")
 
 
+def test_a_whole_answer_on_a_wire_that_has_streams_only_is_refused() -> None:
+    with pytest.raises(ValueError, match="streams only"):
+        answer("a", wire="cohere-v1", stream=False)
+
+
 @pytest.mark.parametrize("wire", ["openai-chat", "anthropic"])
 def test_pacing_pauses_between_frames(wire: str) -> None:
     async def main() -> tuple[float, int]:
