@@ -18,6 +18,7 @@ from rxstream.framing.frames import SSEFrame
 from rxstream.recording import MemoryStore
 from rxstream.testing import pack_event
 from tests.flow.kit import async_source, sync_source
+from tests.telemetry import Telemetry
 
 Operator = Callable[[Observable[Any]], Observable[Any]]
 
@@ -144,6 +145,7 @@ ROWS = (
     Row("record", lambda: ops.record(MemoryStore())),
     Row("redact", ops.redact),
     Row("encode", lambda: ops.encode("jsonl"), said=lines_of, answers_errors=True),
+    Row("otel.observe", lambda: Telemetry().observe(capture_content=True)),
     Row("project", ops.project, said=last_text, reduces=True),
     Row("snapshots", ops.snapshots, said=last_text, reduces=True, answers_errors=True),
     Row("to_response", ops.to_response, said=last_text, reduces=True, answers_errors=True),
