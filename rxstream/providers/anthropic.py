@@ -20,18 +20,17 @@ from pydantic_core import from_json
 
 from rxstream.errors import DecodeError, TruncatedStreamError
 from rxstream.events import Event, ProviderEvent, ResponseStart, Violation
-from rxstream.framing.frames import Payload, SSEFrame
+from rxstream.framing.frames import Payload
 from rxstream.limits import DEFAULT_LIMITS, Limits
 from rxstream.providers.anthropic_blocks import BlockContext
 from rxstream.providers.anthropic_message import Message
 from rxstream.providers.anthropic_open import OpenBlocks
 from rxstream.providers.fields import JsonObject, WrongTypeError, leftovers, object_field, string_field
 from rxstream.providers.http_errors import error_from_object
-from rxstream.providers.payloads import guarded, is_keep_alive, payload_data, payload_text, read_object
+from rxstream.providers.payloads import event_name, guarded, is_end_marker, is_keep_alive, payload_data, read_object
 
 __all__ = ("AnthropicDecoder",)
 
-END_MARKER: Final = "[DONE]"
 """No word of this wire: gateways that speak OpenAI's as well send it behind `message_stop`."""
 
 ERROR_STATUSES: Final[Mapping[str, int]] = {
@@ -147,16 +146,15 @@ class AnthropicDecoder:
             return read_object(payload, self._limits.max_json_depth)
         except DecodeError as error:
             problem = error
-        text = payload_text(payload)
-        if text == END_MARKER:
+        if is_end_marker(payload):
             self.done = True
-        elif not is_keep_alive(text):
+        elif not is_keep_alive(payload):
             raise problem
         return None
 
     def _dispatch(self, event: JsonObject, payload: Payload, out: list[Event]) -> None:
         kind = event.get("type")
-        name = payload.event if isinstance(payload, SSEFrame) and payload.event != "message" else ""
+        name = event_name(payload)
         if not isinstance(kind, str) or not kind:
             kind = name
             event = {**event, "type": kind}

@@ -29,7 +29,7 @@ from rxstream.events import (
     TextDelta,
     UsageUpdate,
 )
-from rxstream.framing.frames import Payload, SSEFrame
+from rxstream.framing.frames import Payload
 from rxstream.limits import DEFAULT_LIMITS, Limits
 from rxstream.providers.chat_parts import PartTracker
 from rxstream.providers.cohere_facts import cohere_finish, cohere_usage, is_cohere_error
@@ -45,7 +45,7 @@ from rxstream.providers.fields import (
 from rxstream.providers.finish import reconcile_finish
 from rxstream.providers.http_errors import error_from_object
 from rxstream.providers.indexed_calls import IndexedCalls
-from rxstream.providers.payloads import guarded, is_keep_alive, payload_data, payload_text, read_loosely, read_object
+from rxstream.providers.payloads import event_name, guarded, is_keep_alive, payload_data, read_loosely, read_object
 
 __all__ = ("CohereV1Decoder",)
 
@@ -122,17 +122,14 @@ class CohereV1Decoder:
     def _decode_any(self, payload: Payload, out: list[Event]) -> None:
         if self._has_ended:
             return  # nothing counts behind the last word
-        text = payload_text(payload)
-        if isinstance(payload, SSEFrame) and payload.event == "error":
+        if event_name(payload) == "error":
             self._fail(read_loosely(payload), payload, out)
-        elif not is_keep_alive(text):
+        elif not is_keep_alive(payload):
             event = read_object(payload, self._limits.max_json_depth)
             guarded(payload, WrongTypeError, self._dispatch, event, payload, out)
 
     def _dispatch(self, event: JsonObject, payload: Payload, out: list[Event]) -> None:
-        kind = string_field(event, "event_type")
-        if not kind and isinstance(payload, SSEFrame) and payload.event != "message":
-            kind = payload.event
+        kind = string_field(event, "event_type") or event_name(payload)
         handler = _HANDLERS.get(kind)
         if event.get("error") or (handler is None and is_cohere_error(event)):
             self._fail(event, payload, out)

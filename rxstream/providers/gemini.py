@@ -20,7 +20,7 @@ from pydantic import JsonValue
 
 from rxstream.errors import TruncatedStreamError
 from rxstream.events import Event, ProviderEvent, ResponseStart, TextDelta
-from rxstream.framing.frames import Payload, SSEFrame
+from rxstream.framing.frames import Payload
 from rxstream.limits import DEFAULT_LIMITS, Limits
 from rxstream.providers.fields import JsonObject, WrongTypeError, string_field, whole_number
 from rxstream.providers.gemini_candidate import Candidate
@@ -28,15 +28,21 @@ from rxstream.providers.gemini_context import GeminiContext
 from rxstream.providers.gemini_plain import read_plain_text
 from rxstream.providers.gemini_usage import KEY, RunningUsage
 from rxstream.providers.http_errors import error_from_object, is_error_object
-from rxstream.providers.payloads import guarded, is_keep_alive, payload_data, payload_text, read_loosely, read_object
+from rxstream.providers.payloads import (
+    event_name,
+    guarded,
+    is_end_marker,
+    is_keep_alive,
+    payload_data,
+    read_loosely,
+    read_object,
+)
 from rxstream.providers.text_template import TextTemplate
 
 __all__ = ("GeminiDecoder",)
 
-END_MARKERS: Final = (b"[DONE]", "[DONE]")
 """No word of this wire: gateways that speak OpenAI's as well send it."""
 
-OBJECT_STARTS: Final = (b"{", "{")
 
 MAX_CANDIDATES: Final = 1024
 """The API allows 8; each one costs memory."""
@@ -129,13 +135,12 @@ class GeminiDecoder:
         """The long way. Whatever the short way reads, this reads the same."""
         if self._has_ended:
             return  # nothing counts behind the last word
-        data = payload_data(payload)
-        if isinstance(payload, SSEFrame) and payload.event == "error":
+        if event_name(payload) == "error":
             self._fail(read_loosely(payload), payload, out)
-        elif data in END_MARKERS:
+        elif is_end_marker(payload):
             self.done = True
             self._conclude(out)
-        elif data[:1] in OBJECT_STARTS or not is_keep_alive(payload_text(payload)):
+        elif not is_keep_alive(payload):
             chunk = read_object(payload, self._limits.max_json_depth)
             guarded(payload, WrongTypeError, self._read_chunk, chunk, payload, out)
 

@@ -37,7 +37,7 @@ from rxstream.events import (
     Usage,
     UsageUpdate,
 )
-from rxstream.framing.frames import Payload, SSEFrame
+from rxstream.framing.frames import Payload
 from rxstream.limits import DEFAULT_LIMITS, Limits
 from rxstream.providers.chat_parts import PartTracker
 from rxstream.providers.fields import (
@@ -51,11 +51,18 @@ from rxstream.providers.fields import (
 from rxstream.providers.finish import FINISH_REASONS, normalize_finish, reconcile_finish
 from rxstream.providers.http_errors import error_from_object, is_error_object
 from rxstream.providers.indexed_calls import IndexedCalls
-from rxstream.providers.payloads import guarded, is_keep_alive, payload_data, payload_text, read_loosely, read_object
+from rxstream.providers.payloads import (
+    event_name,
+    guarded,
+    is_end_marker,
+    is_keep_alive,
+    payload_data,
+    read_loosely,
+    read_object,
+)
 
 __all__ = ("GeminiInteractionsDecoder",)
 
-END_MARKER: Final = "[DONE]"
 
 REASONS: Final[Mapping[str, FinishReason]] = MappingProxyType({**FINISH_REASONS, "requires_action": "tool_calls"})
 """The status of an interaction. `incomplete` and `cancelled` do not say why: `other`, and no completed answer."""
@@ -88,13 +95,12 @@ class GeminiInteractionsDecoder:
     def decode(self, payload: Payload, out: list[Event]) -> None:
         if self._has_ended:
             return  # nothing counts behind the last word
-        text = payload_text(payload)
-        if text == END_MARKER:
+        if is_end_marker(payload):
             self.done = True
             self._conclude(out)
-        elif isinstance(payload, SSEFrame) and payload.event == "error":
+        elif event_name(payload) == "error":
             self._fail(read_loosely(payload), payload, out)
-        elif not is_keep_alive(text):
+        elif not is_keep_alive(payload):
             event = read_object(payload, self._limits.max_json_depth)
             guarded(payload, WrongTypeError, self._dispatch, event, payload, out)
 

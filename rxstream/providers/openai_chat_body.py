@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from rxstream.events import Event
 from rxstream.framing.frames import Payload
-from rxstream.providers.openai_chat import END_MARKERS, OpenAIChatDecoder
+from rxstream.providers.openai_chat import OpenAIChatDecoder
+from rxstream.providers.payloads import END_MARKERS
 
 __all__ = ("OpenAIChatBodyDecoder",)
 

@@ -26,20 +26,27 @@ from rxstream.events import (
     UsageUpdate,
     Violation,
 )
-from rxstream.framing.frames import Payload, SSEFrame
+from rxstream.framing.frames import Payload
 from rxstream.limits import DEFAULT_LIMITS, Limits
 from rxstream.providers.chat_parts import PartTracker
 from rxstream.providers.extras import Extras
 from rxstream.providers.fields import JsonObject, WrongTypeError, object_field, string_field, whole_number
 from rxstream.providers.finish import normalize_finish
 from rxstream.providers.http_errors import error_from_object, is_error_object
-from rxstream.providers.payloads import guarded, is_keep_alive, payload_data, payload_text, read_loosely, read_object
+from rxstream.providers.payloads import (
+    END_MARKERS,
+    event_name,
+    guarded,
+    is_end_marker,
+    is_keep_alive,
+    payload_data,
+    read_loosely,
+    read_object,
+)
 from rxstream.providers.usage import chat_usage, is_all_zero
 
 __all__ = ("OpenAICompletionsBodyDecoder", "OpenAICompletionsDecoder")
 
-END_MARKERS: Final = (b"[DONE]", "[DONE]")
-OBJECT_STARTS: Final = (b"{", "{")
 
 MAX_CHOICES: Final = 1024
 """OpenAI allows 128; each one costs memory."""
@@ -150,13 +157,12 @@ class OpenAICompletionsDecoder:
         """The long way. Whatever the short way reads, this reads the same."""
         if self._has_ended:
             return  # nothing counts behind the last word
-        data = payload_data(payload)
-        if data in END_MARKERS:
+        if is_end_marker(payload):
             self.done = True
             self._conclude(out)
-        elif isinstance(payload, SSEFrame) and payload.event == "error":
+        elif event_name(payload) == "error":
             self._fail(read_loosely(payload), payload, out)
-        elif data[:1] in OBJECT_STARTS or not is_keep_alive(payload_text(payload)):
+        elif not is_keep_alive(payload):
             self._guard(read_object(payload, self._limits.max_json_depth), payload, out)
 
     def _guard(self, chunk: JsonObject, payload: Payload, out: list[Event]) -> None:

@@ -21,11 +21,19 @@ from typing import Final
 
 from rxstream.errors import DecodeError, TruncatedStreamError
 from rxstream.events import Event, FinishReason, ProviderEvent, ResponseFinal, ResponseStart, Violation
-from rxstream.framing.frames import Payload, SSEFrame
+from rxstream.framing.frames import Payload
 from rxstream.limits import DEFAULT_LIMITS, Limits
 from rxstream.providers.fields import JsonObject, WrongTypeError, leftovers, object_field, string_field, whole_number
 from rxstream.providers.http_errors import error_from_object, is_error_object
-from rxstream.providers.payloads import guarded, is_keep_alive, payload_data, payload_text, read_object
+from rxstream.providers.payloads import (
+    event_name,
+    guarded,
+    is_end_marker,
+    is_keep_alive,
+    payload_data,
+    payload_text,
+    read_object,
+)
 from rxstream.providers.responses_events import CONTENT_HANDLERS
 from rxstream.providers.responses_items import ItemContext
 from rxstream.providers.responses_table import ItemTable
@@ -33,7 +41,6 @@ from rxstream.providers.responses_terminal import TERMINALS, final_of, finish_of
 
 __all__ = ("OpenAIResponsesDecoder",)
 
-END_MARKER: Final = "[DONE]"
 
 STARTS: Final = frozenset({"response.created", "response.queued", "response.in_progress"})
 """Events that hold the response before it has content."""
@@ -137,12 +144,11 @@ class OpenAIResponsesDecoder:
             return read_object(payload, self._limits.max_json_depth)
         except DecodeError as error:
             problem: DecodeError = error
-        text = payload_text(payload)
-        if text == END_MARKER:
+        if is_end_marker(payload):
             self.done = True
-        elif isinstance(payload, SSEFrame) and payload.event == "error":
-            return {"type": "error", "message": text}
-        elif not is_keep_alive(text):
+        elif event_name(payload) == "error":
+            return {"type": "error", "message": payload_text(payload)}
+        elif not is_keep_alive(payload):
             raise problem
         return None
 
@@ -273,7 +279,7 @@ def _start_event(response: JsonObject) -> ResponseStart:
 
 def _name_untyped(event: JsonObject, payload: Payload) -> tuple[str, JsonObject]:
     """What an object without a type is, and the event that it stands for."""
-    name = payload.event if isinstance(payload, SSEFrame) and payload.event != "message" else ""
+    name = event_name(payload)
     if not name and event.get("object") == "response":  # a server that does not stream: the answer itself
         name, event = f"response.{string_field(event, 'status')}", {"response": event}
     elif not name and is_error_object(event):

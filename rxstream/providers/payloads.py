@@ -10,16 +10,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from pydantic import JsonValue
 from pydantic_core import from_json
 
 from rxstream.errors import DecodeError, LimitError
-from rxstream.framing.frames import EventStreamFrame, Payload
+from rxstream.framing.frames import EventStreamFrame, Payload, SSEFrame
 from rxstream.providers.fields import JsonObject
 
-__all__ = ("check_depth", "guarded", "is_keep_alive", "payload_data", "payload_text", "read_loosely", "read_object")
+__all__ = (
+    "END_MARKERS",
+    "check_depth",
+    "event_name",
+    "guarded",
+    "is_end_marker",
+    "is_keep_alive",
+    "payload_data",
+    "payload_text",
+    "read_loosely",
+    "read_object",
+)
+
+END_MARKERS: Final = (b"[DONE]", "[DONE]")
+"""OpenAI's word for the end of a stream, which most other wires took over."""
+
+OBJECT_STARTS: Final = (b"{", "{")
 
 T = TypeVar("T")
 
@@ -39,8 +55,21 @@ def payload_text(payload: Payload) -> str:
     return (data if isinstance(data, str) else data.decode("utf-8", "replace")).strip()
 
 
-def is_keep_alive(text: str) -> bool:
+def event_name(payload: Payload) -> str:
+    """The name of a payload's SSE event; empty where it has none, or no more than the standard's own `message`."""
+    return payload.event if isinstance(payload, SSEFrame) and payload.event != "message" else ""
+
+
+def is_end_marker(payload: Payload) -> bool:
+    """Whether a payload is `[DONE]` and nothing else."""
+    return payload_data(payload) in END_MARKERS
+
+
+def is_keep_alive(payload: Payload) -> bool:
     """Whether a payload is only a sign of life: empty, or a comment that a proxy sent on as data."""
+    if payload_data(payload)[:1] in OBJECT_STARTS:
+        return False  # nearly every payload, and its text need not be made
+    text = payload_text(payload)
     return not text or text.startswith(":")
 
 

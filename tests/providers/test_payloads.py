@@ -6,7 +6,7 @@ import pytest
 
 from rxstream.errors import DecodeError, LimitError
 from rxstream.framing.frames import SSEFrame
-from rxstream.providers.payloads import is_keep_alive, payload_text, read_object
+from rxstream.providers.payloads import event_name, is_end_marker, is_keep_alive, read_object
 
 DEPTH = 128
 
@@ -65,8 +65,18 @@ def test_a_wide_object_is_not_deep() -> None:
 
 @pytest.mark.parametrize("payload", [b"", b"  \n", b": ping", b" : OPENROUTER PROCESSING", SSEFrame(":")])
 def test_nothing_and_comments_are_signs_of_life(payload: bytes | SSEFrame) -> None:
-    assert is_keep_alive(payload_text(payload))
+    assert is_keep_alive(payload)
 
 
 def test_json_is_no_sign_of_life() -> None:
-    assert not is_keep_alive(payload_text(b'{"a":1}'))
+    assert not is_keep_alive(b'{"a":1}')
+
+
+def test_the_end_marker_is_nothing_but_itself() -> None:
+    assert is_end_marker(b"[DONE]") and is_end_marker(SSEFrame("[DONE]"))
+    assert not any(map(is_end_marker, (b" [DONE]", b'{"text":"[DONE]"}', SSEFrame("[DONE] "))))
+
+
+def test_the_standards_own_name_of_an_event_is_no_name() -> None:
+    assert [event_name(SSEFrame("x", name)) for name in ("message", "error")] == ["", "error"]
+    assert event_name(b"x") == ""
