@@ -162,8 +162,6 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-del TYPE_CHECKING  # what this module has is what `__all__` says
-
 __all__ = (
     "Annotation",
     "BufferOverflow",
@@ -247,12 +245,17 @@ __all__ = (
 )
 
 
-def __getattr__(name: str) -> _Any:
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(_import_module(home), name)
-    return value
+if not TYPE_CHECKING:  # to type checkers a module with `__getattr__` has every name: they would pass a typo
+
+    def __getattr__(name: str) -> _Any:
+        home = _HOME_OF.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(_import_module(home), name)
+        return value
+
+
+del TYPE_CHECKING  # what this module has is what `__all__` says
 
 
 def __dir__() -> list[str]:

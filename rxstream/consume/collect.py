@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from reactivex import Observable
 
+from rxstream.consume.pull import check_stream
 from rxstream.diagnostics import Diagnostics
 from rxstream.events import Event
 from rxstream.flow.demand import Demand
@@ -35,7 +36,11 @@ async def collect(
     Returns:
         The response: `outcome`, `text`, `reasoning`, `tool_calls`, `finish_reason`, `usage`, `violations`, `error`,
         `report`, ...
+
+    Raises:
+        TypeError: `events` is no Observable.
     """
+    check_stream(events)
     scope = Scope(limits=limits, diagnostics=diagnostics)
     demand = Demand(scope, is_open=True)
     waiter = _Waiter()

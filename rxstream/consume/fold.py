@@ -11,6 +11,7 @@ from reactivex import Observable
 
 from rxstream.cancellation import Cancellation, Interrupted
 from rxstream.consume.iterate import iterate
+from rxstream.consume.pull import check_stream
 from rxstream.diagnostics import Diagnostics
 from rxstream.events import CancelCause, Cancelled
 from rxstream.limits import Limits
@@ -66,8 +67,10 @@ async def fold(
         The state, the peak of events that waited, and who cancelled.
 
     Raises:
+        TypeError: `events` is no Observable.
         StreamError: the stream failed, or ended without its end signal; what `reduce` and `publish` raise passes.
     """
+    check_stream(events)
     stats = BufferStats()
     stop = Cancellation() if cancellation is None else cancellation
     bounded = events.pipe(cancel_on(stop), bounded_buffer(max_events, limits=limits, stats=stats))

@@ -45,6 +45,7 @@ def iterate(
 
     Raises:
         RuntimeError: no event loop runs.
+        TypeError: `events` is no Observable.
         ValueError: `timeout_seconds` is not positive.
         StreamError: from `__anext__`, once, after every item before it; later pulls end.
         StreamTimeoutError: from `__anext__`: one wait took longer than `timeout_seconds`; the stream is disposed.

@@ -16,7 +16,7 @@ from rxstream.flow.scheduler import FlowScheduler
 from rxstream.flow.scope import Scope
 from rxstream.operators.bounded_buffer import BufferedObservable
 
-__all__ = ("LockStep", "Pull", "open_pull")
+__all__ = ("LockStep", "Pull", "check_stream", "open_pull")
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -64,9 +64,19 @@ def open_pull(source: Observable[T], scope: Scope, on_cancelled: Callable[[], No
     """
     if isinstance(source, BufferedObservable):
         return source.pull(scope, on_cancelled)
-    if not isinstance(source, Observable):
-        raise TypeError(f"a stream is an Observable, not {type(source).__name__}; rxs.from_iterable makes one")
+    check_stream(source)
     return LockStep(source, scope, on_cancelled)
+
+
+def check_stream(source: object) -> None:
+    """Refuse what is no stream, in words that say how to make one.
+
+    Raises:
+        TypeError: `source` is no Observable.
+    """
+    if not isinstance(source, Observable):
+        maker = "from_aiter" if hasattr(source, "__aiter__") else "from_iterable"
+        raise TypeError(f"a stream is an Observable, not {type(source).__name__}; rxs.{maker} makes one")
 
 
 class LockStep(Generic[T]):

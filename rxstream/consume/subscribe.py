@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from collections.abc import Awaitable
+from typing import Final, cast
 
 from reactivex import Observable
 
@@ -48,10 +49,16 @@ def subscribe(
 
     Raises:
         RuntimeError: no event loop runs.
-        TypeError: `sink` has no `on_event` and `on_end`.
+        TypeError: `sink` has no `on_event` and `on_end`, or `events` is no Observable.
     """
     if not (callable(getattr(sink, "on_event", None)) and callable(getattr(sink, "on_end", None))):
         raise TypeError(f"a sink has async methods on_event(event) and on_end(end); {type(sink).__name__} has not")
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise RuntimeError(
+            "a sink needs a running event loop: subscribe inside a coroutine (asyncio.run(main()))"
+        ) from None
     return Subscription(events, sink, Scope(limits=limits, diagnostics=diagnostics))
 
 
@@ -225,7 +232,10 @@ class Subscription:
             note(event)
             self._in_sink = True
             try:
-                await on_event(event)
+                taking: object = on_event(event)
+                if taking is None:
+                    raise _no_coroutine(self._sink, "on_event")
+                await cast(Awaitable[None], taking)
             except asyncio.CancelledError:
                 if not self._cancels or self._take_cancels_back():
                     raise
@@ -247,7 +257,10 @@ class Subscription:
     async def _tell(self, end: StreamEnd) -> None:
         """`on_end`, in a task of its own: who cancels this one does not cut the sink's last words short."""
         seconds = self._scope.limits_for(None).max_cleanup_seconds
-        task = asyncio.ensure_future(self._sink.on_end(end))
+        ending: object = self._sink.on_end(end)
+        if ending is None:
+            raise _no_coroutine(self._sink, "on_end")
+        task = asyncio.ensure_future(cast(Awaitable[None], ending))
         try:
             done, _ = await asyncio.wait([task], timeout=seconds)
         except asyncio.CancelledError:
@@ -258,6 +271,13 @@ class Subscription:
             report_exception("a sink's on_end took too long", TimeoutError(f"not done after {seconds:g} s"))
         elif task.exception() is not None:
             await task
+
+
+def _no_coroutine(sink: Sink, method: str) -> TypeError:
+    name = type(sink).__name__
+    return TypeError(
+        f"a sink's {method} is awaited, and that of {name} gave nothing to await: write `async def {method}`"
+    )
 
 
 def _report_failure(task: asyncio.Future[None]) -> None:

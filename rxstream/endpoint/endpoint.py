@@ -254,6 +254,12 @@ class Endpoint:
 
     def _with_model(self, request: ModelRequest | Mapping[str, Any]) -> ModelRequest | Mapping[str, Any]:
         """The request with a model, where anybody says one. A server that has only one model needs none."""
+        given: object = request
+        if not isinstance(given, ModelRequest | Mapping):
+            kind = type(given).__name__
+            raise TypeError(
+                f"a request is a ModelRequest or a mapping, not {kind}: rxs.ModelRequest.of('...') makes one"
+            )
         named = request.model if isinstance(request, ModelRequest) else request.get("model")
         if named or (self._model is None and (self._address.is_given or self._address.is_loopback)):
             return request

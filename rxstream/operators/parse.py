@@ -78,7 +78,14 @@ class _Parser(Decoding[bytes]):
         self._feed: Callable[[bytes], list[Payload]] = framing.feed_payloads
 
     def expand(self, chunk: bytes) -> Iterable[Event]:
-        payloads = self._feed(chunk)
+        try:
+            payloads = self._feed(chunk)
+        except TypeError:
+            if isinstance(chunk, bytes | bytearray | memoryview):
+                raise
+            raise TypeError(
+                f"parse reads bytes, and {type(chunk).__name__} came: does it stand in its place?"
+            ) from None
         out = self.read(payloads) if payloads else []
         if self._framing.error is not None and self._end is None:
             self.fail_with(self._framing.error, out)

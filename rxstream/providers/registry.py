@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -69,9 +70,18 @@ class Wire:
     speaks: str = ""
 
     def make_decoder(self, limits: Limits | None = None) -> Decoder:
-        """A decoder for one stream, within `limits`."""
-        decoder: Callable[..., Decoder] = _load(self.decoder)
-        return decoder(limits=limits) if self.dialect is None else decoder(self.dialect, limits=limits)
+        """A decoder for one stream, within `limits`.
+
+        Raises:
+            TypeError: what was made is no decoder.
+        """
+        make: Callable[..., Decoder] = _load(self.decoder)
+        decoder = make(limits=limits) if self.dialect is None else make(self.dialect, limits=limits)
+        missing = [name for name in ("done", "decode", "close", "abort") if not hasattr(decoder, name)]
+        if missing:
+            kind = type(decoder).__name__
+            raise TypeError(f"a decoder has done, decode, close and abort; {kind} has no {', no '.join(missing)}")
+        return decoder
 
     def not_streamed(self) -> Wire | None:
         """The wire of the same answers where they come whole; None where nobody can read those."""
@@ -196,7 +206,10 @@ def find_wire(name: str) -> Wire:
             "decoder of your own with register_wire"
         )
     if row is None:
-        raise ValueError(f"there is no wire {name!r}; known are {', '.join(wire_names())}")
+        known = wire_names()
+        near = get_close_matches(name, known, n=2, cutoff=0.7)
+        hint = f"is it {' or '.join(map(repr, near))}? " if near else ""
+        raise ValueError(f"there is no wire or provider {name!r}: {hint}known are {', '.join(known)}")
     return dataclasses.replace(row, name=name, speaks=row.speaks or name)
 
 
@@ -213,10 +226,15 @@ def register_wire(
 ) -> None:
     """Add a wire of one's own, for the whole process. The arguments are those of `Wire`.
 
+        rxs.register_wire("parrot", framing="ndjson", decoder=ParrotDecoder)
+        events = rxs.from_chunks(body).pipe(ops.parse("parrot"))
+
     Args:
         name: what `parse`, `decode` and `connect` will know it by.
-        framing: the name of its framing.
-        decoder: makes the decoder of one stream; or where that is, as `"module:name"`, for later import.
+        framing: the name of its framing, one that `ops.frame` knows: `"sse"`, `"ndjson"`, `"json_array"`, ...
+        decoder: makes the decoder of one stream, called with `limits=`: an object with `decode(payload, out)`,
+            `close(out)`, `abort(out)` and `done`, as `rxstream.providers.decoder.Decoder` says; or where that is, as
+            `"module:name"`, for later import.
         dialect: handed to `decoder` first, where it is not None.
         body_decoder: makes the decoder of an answer that was not streamed; `complete` needs it.
         request: writes its requests; `connect` needs it.

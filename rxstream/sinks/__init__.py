@@ -26,18 +26,22 @@ _HOMES = {
 __all__ = ("EventStreamResponse", "RecordingSink", "TerminalSink", "TerminalText", "WebSocketSink")
 
 
-def __getattr__(name: str) -> _Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        module = _import_module(f"{__name__}.{home}")
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in ("starlette", "anyio"):
-            raise
-        raise ModuleNotFoundError(f"{name} needs Starlette: pip install 'rxstream[asgi]'", name=error.name) from None
-    value = globals()[name] = getattr(module, name)
-    return value
+if not TYPE_CHECKING:  # to type checkers a module with `__getattr__` has every name: they would pass a typo
+
+    def __getattr__(name: str) -> _Any:
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        try:
+            module = _import_module(f"{__name__}.{home}")
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.partition(".")[0] not in ("starlette", "anyio"):
+                raise
+            raise ModuleNotFoundError(
+                f"{name} needs Starlette: pip install 'rxstream[asgi]'", name=error.name
+            ) from None
+        value = globals()[name] = getattr(module, name)
+        return value
 
 
 def __dir__() -> list[str]:

@@ -45,6 +45,8 @@ class _Chunks:
     def __iter__(self) -> Iterator[bytes]:
         size = self._size
         for chunk in self._chunks:
+            if not isinstance(chunk, bytes | bytearray | memoryview):
+                raise TypeError(f"a chunk is bytes, not {type(chunk).__name__}")
             if len(chunk) <= size:
                 yield bytes(chunk)
             else:

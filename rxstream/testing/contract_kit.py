@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from inspect import signature
 from typing import Any, TypeVar, cast
 
 from reactivex import Observable
@@ -16,7 +17,7 @@ from rxstream.testing.leaks import LeakError
 from rxstream.testing.runner import BackgroundError
 from rxstream.testing.virtual_time import StuckError, run_virtual
 
-__all__ = ("ContractError", "GateByHand", "ToldSource", "keep")
+__all__ = ("ContractError", "GateByHand", "ToldSource", "check_maker", "keep")
 
 T = TypeVar("T")
 
@@ -39,6 +40,24 @@ def keep(promise: str, is_kept: bool, seen: object = "it does not") -> None:
     """Raise `ContractError` unless the promise is kept."""
     if not is_kept:
         raise ContractError(promise, str(seen))
+
+
+def check_maker(make: object, called: str) -> None:
+    """Refuse what makes nothing: the thing itself in place of what makes it, most of all.
+
+    Args:
+        make: what is to be called, without arguments.
+        called: the call that would be right, for the message.
+
+    Raises:
+        TypeError: it cannot be called without arguments.
+    """
+    try:
+        signature(cast(Callable[..., Any], make)).bind()
+    except TypeError:
+        raise TypeError(f"the first argument makes a new one at each call, without arguments: {called}") from None
+    except ValueError:
+        return  # a builtin that does not say what it takes
 
 
 def run_check(promise: str, check: Callable[[], Coroutine[Any, Any, T]]) -> T:

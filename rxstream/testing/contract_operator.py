@@ -13,7 +13,7 @@ from reactivex.disposable import Disposable
 from reactivex.subject import Subject
 
 from rxstream.events import Cancelled
-from rxstream.testing.contract_kit import GateByHand, ToldSource, keep, run_check, shown
+from rxstream.testing.contract_kit import GateByHand, ToldSource, check_maker, keep, run_check, shown
 from rxstream.testing.leaks import settle
 
 __all__ = ("check_operator",)
@@ -63,7 +63,9 @@ def check_operator(
 
     Raises:
         ContractError: a promise is broken; its `promise` says which.
+        TypeError: `make_operator` cannot be called without arguments.
     """
+    check_maker(make_operator, "check_operator(lambda: my_operator(), items)")
     case = _Case(make_operator, list(items), max_held, compare_by or (lambda output: output))
     outputs = run_check("values", case.everything)
     if expected is not None:

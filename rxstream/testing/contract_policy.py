@@ -28,7 +28,7 @@ from rxstream.events import (
 )
 from rxstream.operators.bounded_buffer import BufferStats, bounded_buffer
 from rxstream.operators.overflow import OverflowPolicy
-from rxstream.testing.contract_kit import keep, run_check
+from rxstream.testing.contract_kit import check_maker, keep, run_check
 
 __all__ = ("check_policy",)
 
@@ -53,7 +53,9 @@ def check_policy(make_policy: Callable[[], OverflowPolicy], *, streams: int = 40
 
     Raises:
         ContractError: a promise is broken; its `promise` says which.
+        TypeError: `make_policy` cannot be called without arguments.
     """
+    check_maker(make_policy, "check_policy(MyPolicy)")
     chance = random.Random(seed)
     for max_events, max_bytes in BOUNDS:
         for _ in range(streams):

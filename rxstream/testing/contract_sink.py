@@ -39,7 +39,7 @@ from rxstream.operators.cancel_on import cancel_on
 from rxstream.response.report import StreamReport
 from rxstream.response.response import Outcome
 from rxstream.sources.iterable import from_iterable
-from rxstream.testing.contract_kit import keep, run_check
+from rxstream.testing.contract_kit import check_maker, keep, run_check
 from rxstream.testing.leaks import settle
 
 __all__ = ("EVERY_EVENT", "check_sink")
@@ -86,7 +86,9 @@ def check_sink(make_sink: Callable[[], Sink]) -> None:
 
     Raises:
         ContractError: a promise is broken; its `promise` says which.
+        TypeError: `make_sink` cannot be called without arguments.
     """
+    check_maker(make_sink, "check_sink(MySink)")
     run_check("every event", lambda: _every_event(make_sink))
     for outcome in OUTCOMES:
         run_check("an end", lambda outcome=outcome: _only_an_end(make_sink, outcome))  # type: ignore[misc]

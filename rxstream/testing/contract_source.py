@@ -9,7 +9,7 @@ from typing import Any
 
 from reactivex import Observable
 
-from rxstream.testing.contract_kit import GateByHand, keep, run_check, shown
+from rxstream.testing.contract_kit import GateByHand, check_maker, keep, run_check, shown
 from rxstream.testing.leaks import settle
 
 __all__ = ("check_source",)
@@ -39,7 +39,9 @@ def check_source(
 
     Raises:
         ContractError: a promise is broken; its `promise` says which.
+        TypeError: `make_source` cannot be called without arguments.
     """
+    check_maker(make_source, "check_source(lambda: my_source())")
     values = run_check("values", lambda: _everything(make_source))
     if expected is not None:
         keep("the values are the expected ones", values == list(expected), shown(values))

@@ -83,6 +83,7 @@ def run_on(
     loop_factory: Callable[[], asyncio.AbstractEventLoop], main: Coroutine[Any, Any, T], *, check_leftovers: bool
 ) -> T:
     """`run` on the loop that `loop_factory` makes."""
+    _check_no_loop_runs(main)
     faults = _Faults()
     with _strict(faults):
         try:
@@ -98,6 +99,18 @@ def run_on(
     if left:
         raise LeakError(left)
     return result
+
+
+def _check_no_loop_runs(main: Coroutine[Any, Any, Any]) -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    main.close()  # a coroutine that is never awaited would warn
+    raise RuntimeError(
+        "run, run_virtual, marbles and contracts start a loop of their own, and one runs already: "
+        "call them in a plain test function, not in an async one"
+    )
 
 
 @contextlib.contextmanager

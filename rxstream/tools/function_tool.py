@@ -163,9 +163,11 @@ def as_tools(tools: Iterable[FunctionTool | Callable[..., Any]]) -> dict[str, Fu
     """Tools by their names; a function becomes a tool.
 
     Raises:
-        TypeError: one is neither a function nor a tool that has one.
+        TypeError: `tools` is no list of them, or one is neither a function nor a tool that has one.
         ValueError: two have the same name.
     """
+    if callable(tools) or not isinstance(tools, Iterable):
+        raise TypeError("tools are given as a list, one alone too: [tool]")
     named: dict[str, FunctionTool] = {}
     for one in tools:
         if not callable(one):
