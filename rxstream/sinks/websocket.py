@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
-from starlette.websockets import WebSocket
+from starlette.websockets import WebSocket, WebSocketState
 
 from rxstream.consume.sink import StreamEnd
 from rxstream.consume.subscribe import Subscription
@@ -146,7 +146,13 @@ class WebSocketSink:
     # What the stream tells -------------------------------------------------------------------------------------------
 
     def on_subscribe(self, subscription: Subscription) -> None:
-        """`rxs.subscribe` hands over what ends the stream when the client leaves."""
+        """`rxs.subscribe` hands over what ends the stream when the client leaves.
+
+        Raises:
+            RuntimeError: nobody has accepted the WebSocket.
+        """
+        if self._websocket.application_state is WebSocketState.CONNECTING:
+            raise RuntimeError("the WebSocket is not accepted yet: await websocket.accept() before the stream begins")
         self._subscription = subscription
         self._open()
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reactivex import Observable
+from starlette.websockets import WebSocket
 
 import rxstream as rxs
 from rxstream import operators as ops
@@ -17,7 +18,7 @@ from rxstream.consume.sink import StreamEnd
 from rxstream.errors import BufferOverflow, ProviderError, StreamTimeoutError
 from rxstream.events import EVENT_ADAPTER, Cancelled, Event, Finish, TextDelta, ToolResult, UsageUpdate
 from rxstream.sinks import WebSocketSink
-from rxstream.testing import run_virtual, settle
+from rxstream.testing import run, run_virtual, settle
 from rxstream.testing.contracts import check_sink
 from tests.sinks.socket_client import Message, PlayedSocket
 
@@ -84,6 +85,17 @@ def test_a_stream_is_messages_an_end_and_a_close() -> None:
     assert client.closed_with == 1000
     assert isinstance(end, StreamEnd)
     assert end.outcome == "completed"
+
+
+def test_a_socket_that_nobody_accepted_is_refused_before_the_stream_begins() -> None:
+    async def main() -> None:
+        socket = PlayedSocket()
+        websocket = WebSocket({"type": "websocket", "headers": [], "path": "/"}, socket._receive, socket._send)
+        with pytest.raises(RuntimeError, match=r"await websocket.accept\(\)"):
+            rxs.subscribe(rxs.from_iterable([TextDelta("a")]), WebSocketSink(websocket))
+        assert socket.messages == []
+
+    run(main())
 
 
 def test_a_failure_is_told_after_what_came_before_and_closes_as_one() -> None:
