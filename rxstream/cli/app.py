@@ -187,6 +187,8 @@ def record(
     from rxstream.errors import StreamError
     from rxstream.local import LocalModelError
 
+    if url is None and provider is None and base_url is not None:
+        provider = "openai-chat"  # as `chat` takes it
     if (url is None) == (provider is None):
         refuse("name a URL or a --provider: rxstream record --provider openai --prompt 'Why is the sky blue?'")
     if provider is not None:

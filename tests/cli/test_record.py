@@ -37,6 +37,12 @@ def test_an_answer_of_a_provider_is_recorded_and_replayed(rxstream: CommandLine,
         assert (again.returncode, again.stdout, again.stderr) == (0, "Hello you\n", "")
 
 
+def test_a_server_alone_is_asked_as_chat_asks_it(rxstream: CommandLine) -> None:
+    with ScriptedProvider.run_in_thread(answer("Hello")) as provider:
+        done = rxstream("record", "--base-url", provider.base_url, "--prompt", "hi", "--out", "r.jsonl")
+    assert (done.returncode, done.stdout) == (0, "Hello\n")
+
+
 def test_a_url_is_recorded_with_headers_from_the_environment(rxstream: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "body.json").write_text('{"a":1}')
     with ScriptedProvider.run_in_thread(Reply([Send(b"any"), Send(b"thing")])) as provider:
