@@ -77,6 +77,8 @@ def _first_note(facts: Facts) -> str:
 def _end_note(facts: Facts) -> str:
     if facts.origin == "body":
         return "a body has no times"
+    if facts.ending == "left" and facts.response.outcome == "completed":
+        return "until its reader had all of it"
     return {
         "completed": "until the source completed",
         "left": "until its reader left",

@@ -194,6 +194,14 @@ def test_chunks_have_a_lane_of_their_own(tmp_path: Path) -> None:
     assert "Gaps between chunks" in said
 
 
+@pytest.mark.parametrize(
+    ("chunks", "note"), [(CHAT, "until its reader had all of it"), (CHAT[:1], "until its reader left")]
+)
+def test_a_reader_that_had_everything_did_not_leave_early(tmp_path: Path, chunks: list[bytes], note: str) -> None:
+    path = recording(tmp_path / "a.jsonl", steady(chunks, 0.2), Ending("left", 3.0), kind="bytes", wire="openai-chat")
+    assert note in Outline(page(inspect_recording(path))).texts
+
+
 def test_what_a_server_makes_long_stays_a_page(tmp_path: Path) -> None:
     """Sixty thousand choices, a model's name of a megabyte, and a time that no clock shows."""
     long = "m" * 1_000_000
