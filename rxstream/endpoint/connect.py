@@ -57,6 +57,9 @@ def connect(
         environ: read in place of the process's environment.
         observe: gives the operator that the events of each request go through; `otel.observing()` makes spans of them.
 
+    Returns:
+        An endpoint: `stream(request)`, `complete(request)`, `stream_bytes(request)`; it goes into `async with`.
+
     Raises:
         ValueError: there is no such provider.
         RequestError: there is no key or no address; the message names the variable.

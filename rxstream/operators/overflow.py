@@ -231,32 +231,79 @@ class _Then(BuiltInPolicy):
 
 
 def pause() -> BuiltInPolicy:
-    """Pause upstream while the buffer is full: nothing is lost. An upstream that cannot pause is `BufferOverflow`."""
+    """Pause upstream while the buffer is full: nothing is lost. An upstream that cannot pause is `BufferOverflow`.
+
+        room for 2  ab--c (waits, upstream is paused)
+        reader      ------a-b-c
+
+    Returns:
+        The policy that `bounded_buffer` has by default.
+    """
     return _Pausing()
 
 
 def fail(error: StreamError | None = None) -> BuiltInPolicy:
-    """Fail as soon as an event does not fit: what waits is delivered first. Upstream is never paused."""
+    """Fail as soon as an event does not fit: what waits is delivered first. Upstream is never paused.
+
+        room for 2  ab--c
+        reader      ------a-b-#
+
+    Args:
+        error: what the stream fails with; None is a `BufferOverflow`.
+
+    Returns:
+        The policy.
+    """
     return _Always(Fail(error))
 
 
 def drop_newest() -> BuiltInPolicy:
-    """Drop the newest event that may be dropped, the new one first of all. Upstream is never paused."""
+    """Drop the newest event that may be dropped, the new one first of all. Upstream is never paused.
+
+        room for 2  ab--c-d
+        reader      --------a-b-V(2)           (V: Violation("dropped", 2))
+
+    Returns:
+        The policy. Where nothing may be dropped it has no answer: the stream fails, or the next policy decides.
+    """
     return _DropNearest("newest")
 
 
 def drop_oldest() -> BuiltInPolicy:
-    """Drop the oldest event that may be dropped. Upstream is never paused."""
+    """Drop the oldest event that may be dropped. Upstream is never paused.
+
+        room for 2  ab--c-d
+        reader      --------V(2)-c-d           (V: Violation("dropped", 2))
+
+    Returns:
+        The policy. Where nothing may be dropped it has no answer: the stream fails, or the next policy decides.
+    """
     return _DropNearest("oldest")
 
 
 def coalesce() -> BuiltInPolicy:
-    """Join text to adjacent text that waits; where that makes no room, pause. Nothing is lost."""
+    """Join text to adjacent text that waits; where that makes no room, pause. Nothing is lost.
+
+        room for 2  ab--c-d
+        reader      --------a-bcd              (texts of one kind, part and choice)
+
+    Returns:
+        The policy. Where no two texts can be joined it has no answer: upstream is paused, or the next policy decides.
+    """
     return _Coalescing()
 
 
 def cancel(cause: CancelCause = "budget") -> BuiltInPolicy:
-    """End the stream as cancelled as soon as an event does not fit.
+    """End the stream as cancelled as soon as an event does not fit: what waits is discarded.
+
+        room for 2  ab--c
+        reader      ------C|                   (C: Cancelled(cause))
+
+    Args:
+        cause: who it was, for `response.cancel_cause`.
+
+    Returns:
+        The policy.
 
     Raises:
         ValueError: `cause` is none.
@@ -268,6 +315,15 @@ def cancel(cause: CancelCause = "budget") -> BuiltInPolicy:
 def shed(predicate: Callable[[Event], bool]) -> BuiltInPolicy:
     """Drop a new event that does not fit if `predicate(event)` and it may be dropped; else the next policy decides.
 
+        room for 2  ab--r--c (waits, upstream is paused)
+        reader      ---------a-b-V(1)-c        (predicate(r) is true)
+
     `shed(is_reasoning).then(fail())`. Alone, what it does not drop pauses upstream.
+
+    Args:
+        predicate: which events may go; asked only about one that does not fit.
+
+    Returns:
+        The policy.
     """
     return _Shed(predicate)

@@ -275,7 +275,12 @@ def _faults(error: ValidationError, names: set[str]) -> str:
     shown = []
     for fault in faults[:MAX_NAMED_FAULTS]:
         path = [str(step) if isinstance(step, int) or step in names else "*" for step in fault["loc"]]
-        shown.append(f"{'.'.join(path) or 'it'}: {fault['type']}")
+        what = (
+            "it is not whole, strict JSON"
+            if fault["type"] == "json_invalid"
+            else f"{'.'.join(path) or 'it'}: {fault['type']}"
+        )
+        shown.append(what)
     more = len(faults) - len(shown)
     return "; ".join(shown) + (f"; and {more} more" if more else "")
 

@@ -79,12 +79,21 @@ async def collect_turns(
 ) -> TurnsResult:
     """Run the stream of `run_turns` to its end, and give a `Response` for each turn; it never raises for an outcome.
 
+        result = await rxs.collect_turns(rxs.run_turns(endpoint, request, [weather]))
+        print(result.turns[-1].text)
+
     The events `turn` and `turns` must have come through: no policy that drops may stand before this.
 
     Args:
         events: what `run_turns` gives.
         limits: how much is held of one turn, and defaults for operators and sources above.
         diagnostics: where protected detail of errors goes, likewise.
+
+    Returns:
+        The responses as `turns`, and why the loop `stopped`.
+
+    Raises:
+        TypeError: `events` is no Observable.
     """
     pages = _Pages(limits)
     async with iterate(events, limits=limits, diagnostics=diagnostics) as stream:

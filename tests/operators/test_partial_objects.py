@@ -185,7 +185,7 @@ def test_an_error_of_upstream_passes() -> None:
 WRONG = {
     '{"status":"done"}': "n: missing",
     '{"status":"gone","n":1}': "status: literal_error; n: greater_than_equal",
-    '{"status":"done","n":12': "it: json_invalid",
+    '{"status":"done","n":12': "it is not whole, strict JSON",
     "": "there is no text",
     " \n": "there is no text",
 }
