@@ -72,9 +72,18 @@ def test_json_is_no_sign_of_life() -> None:
     assert not is_keep_alive(b'{"a":1}')
 
 
-def test_the_end_marker_is_nothing_but_itself() -> None:
-    assert is_end_marker(b"[DONE]") and is_end_marker(SSEFrame("[DONE]"))
-    assert not any(map(is_end_marker, (b" [DONE]", b'{"text":"[DONE]"}', SSEFrame("[DONE] "))))
+@pytest.mark.parametrize(
+    ("payload", "is_end"),
+    [
+        (b"[DONE]", True),
+        (SSEFrame("[DONE]"), True),
+        (b" [DONE]", False),
+        (SSEFrame("[DONE] "), False),
+        (b'{"text":"[DONE]"}', False),
+    ],
+)
+def test_the_end_marker_is_nothing_but_itself(payload: bytes | SSEFrame, is_end: bool) -> None:
+    assert is_end_marker(payload) is is_end
 
 
 def test_the_standards_own_name_of_an_event_is_no_name() -> None:
