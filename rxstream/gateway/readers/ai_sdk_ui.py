@@ -9,7 +9,7 @@ Source: the AI SDK's default chat transport, and its names of call settings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from rxstream.gateway.readers.ask import Ask, make_request
@@ -41,6 +41,11 @@ PARAMETERS: Final[Mapping[str, str]] = {
 IGNORED: Final = ("id", "messageId", "metadata", "trigger")
 """The page's own records: which chat it is, and what in it is made anew; `messages` holds only what counts."""
 
+REFUSED: Final[Mapping[str, tuple[str, Collection[Any]]]] = {
+    "stream": ("this API has nothing but streams: leave it out", (True,)),
+}
+"""What cannot be carried, why, and what of it asks for no more than the default."""
+
 CHOICES: Final = ("auto", "none", "required")
 
 
@@ -48,6 +53,8 @@ def read_ai_sdk_ui(body: Node) -> Ask:
     """What a body of this API asks for."""
     with body.fields() as fields:
         fields.ignore(*IGNORED)
+        for name, (why, harmless) in REFUSED.items():
+            fields.refuse(name, why, unless=harmless)
         system = fields.text("system")
         conversation, message_id = read_ui_messages(fields.need("messages"))
         tools = _tools(fields.take("tools"))

@@ -64,6 +64,7 @@ def test_a_parameter_that_is_null_says_nothing(format: str) -> None:
         ("anthropic", "context_management", {"edits": [{"type": "clear_tool_uses_20250919"}]}),
         ("anthropic", "thinking", {"type": "adaptive"}),
         ("ai-sdk-ui", "messageId", "m1"),
+        ("ai-sdk-ui", "stream", True),
     ],
 )
 def test_what_changes_nothing_of_the_answer_is_left_out(format: str, name: str, value: Any) -> None:
