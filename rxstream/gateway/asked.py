@@ -9,6 +9,8 @@ from typing import Any
 from rxstream.gateway.catalogue import Target
 from rxstream.gateway.history import readable_history
 from rxstream.gateway.refusals import wrong_body
+from rxstream.providers.dialects import ChatDialect
+from rxstream.providers.registry import find_wire
 from rxstream.requests import ModelRequest
 
 __all__ = ("Asked", "asked_model", "read_asked")
@@ -72,7 +74,18 @@ def read_asked(format: str, body: Mapping[str, Any], target: Target) -> Asked:
 
 def _passed_on(body: Mapping[str, Any], target: Target) -> dict[str, Any]:
     passed = {key: value for key, value in body.items() if key not in OWN_KEYS and key != "model"}
+    dialect = find_wire(target.endpoint.provider).dialect
+    if isinstance(dialect, ChatDialect) and dialect.refused_limit_field is not None:
+        _rename_limit(passed, dialect.refused_limit_field, dialect.token_limit_field)
     return passed if target.model is None else {"model": target.model, **passed}
+
+
+def _rename_limit(body: dict[str, Any], refused: str, taken: str) -> None:
+    """Say the most tokens by the one of their two names that the server takes: a client cannot know who it asks."""
+    if body.get(refused) is None:
+        body.pop(refused, None)
+    elif body.get(taken) is None:
+        body[taken] = body.pop(refused)
 
 
 def _wants_stream(body: Mapping[str, Any]) -> bool:

@@ -27,6 +27,8 @@ class ChatDialect:
         has_name_pieces: it sends tool names in pieces, to be joined until arguments come.
         token_limit_field: what it calls the most tokens of an answer. OpenAI's newer models refuse the older name, and
             many servers do not know the newer one.
+        refused_limit_field: its other name, where a server is known to refuse it and to take `token_limit_field` from
+            every model; None where the other name may serve too.
         seed_field: what it calls the seed.
         takes_top_k: it knows `top_k`, which OpenAI's wire does not have.
         takes_stream_options: it can be asked for usage at the end of a stream; who cannot be asked sends it anyway.
@@ -41,6 +43,7 @@ class ChatDialect:
     has_cumulative_text: bool = False
     has_name_pieces: bool = False
     token_limit_field: str = "max_tokens"
+    refused_limit_field: str | None = None
     seed_field: str = "seed"
     takes_top_k: bool = False
     takes_stream_options: bool = True
@@ -53,7 +56,12 @@ CHAT_DIALECTS: Final[Mapping[str, ChatDialect]] = MappingProxyType(
     {
         "openai-chat": ChatDialect(takes_call_signature=True),
         # OpenAI's models never show their reasoning here, and the API refuses fields that it does not know.
-        "openai": ChatDialect("openai", token_limit_field="max_completion_tokens", reasoning_field=None),
+        "openai": ChatDialect(
+            "openai",
+            token_limit_field="max_completion_tokens",
+            refused_limit_field="max_tokens",  # by its models that reason
+            reasoning_field=None,
+        ),
         "azure": ChatDialect("azure", token_limit_field="max_completion_tokens", reasoning_field=None),
         # Seen to end without [DONE].
         "perplexity": ChatDialect("perplexity", sends_done=False, reasoning_field=None),
@@ -61,7 +69,13 @@ CHAT_DIALECTS: Final[Mapping[str, ChatDialect]] = MappingProxyType(
         # Cortex's own endpoint ends with [DONE] and never says why it stopped.
         "snowflake": ChatDialect("snowflake", sends_finish=False),
         # Seen to answer 422 to every field that it does not know, `stream_options` and reasoning among them.
-        "mistral": ChatDialect("mistral", seed_field="random_seed", takes_stream_options=False, reasoning_field=None),
+        "mistral": ChatDialect(
+            "mistral",
+            refused_limit_field="max_completion_tokens",
+            seed_field="random_seed",
+            takes_stream_options=False,
+            reasoning_field=None,
+        ),
         # Seen to break off when its reasoning comes back in a field.
         "cerebras": ChatDialect("cerebras", token_limit_field="max_completion_tokens", reasoning_field=None),
         # It refuses a conversation whose reasoning does not come back.

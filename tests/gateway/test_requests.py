@@ -78,6 +78,28 @@ def test_a_body_in_the_providers_own_words_is_passed_on_with_all_its_parameters(
     ]
 
 
+@pytest.mark.parametrize(
+    ("wire", "said", "passed"),
+    [
+        ("openai", {"max_tokens": 5}, {"max_completion_tokens": 5}),
+        ("openai", {"max_completion_tokens": 5}, {"max_completion_tokens": 5}),
+        ("openai", {"max_tokens": 5, "max_completion_tokens": None}, {"max_completion_tokens": 5}),
+        ("openai", {"max_tokens": None, "max_completion_tokens": 5}, {"max_completion_tokens": 5}),
+        # What contradicts itself is the provider's to judge.
+        ("openai", {"max_tokens": 5, "max_completion_tokens": 6}, {"max_tokens": 5, "max_completion_tokens": 6}),
+        ("mistral", {"max_completion_tokens": 5}, {"max_tokens": 5}),
+        ("mistral", {"max_tokens": 5}, {"max_tokens": 5}),
+        ("groq", {"max_completion_tokens": 5}, {"max_completion_tokens": 5}),
+        ("openai-chat", {"max_tokens": 5}, {"max_tokens": 5}),
+    ],
+)
+def test_a_limit_of_tokens_is_passed_on_by_the_name_that_its_provider_takes(
+    wire: str, said: dict[str, Any], passed: dict[str, Any]
+) -> None:
+    _, asked = post(CHAT, {**ASK[CHAT], **said}, wire=wire)
+    assert {name: value for name, value in asked[0].items() if name.startswith("max_")} == passed
+
+
 def test_several_choices_come_back() -> None:
     frames = [
         b'data: {"id":"a","choices":[{"index":%d,"delta":{"content":"%b"},"finish_reason":"stop"}]}\n\n' % (index, text)
@@ -142,6 +164,14 @@ def test_stream_must_be_true_or_false(path: str) -> None:
         said, asked = post(path, {**ASK[path], "stream": "yes"}, wire=wire)
         assert (said.status_code, asked) == (400, [])
         assert "stream" in message_of(said)
+
+
+def test_a_page_may_say_that_its_answer_is_streamed() -> None:
+    said, asked = post(UI, {**ASK[UI], "stream": True})
+    assert (said.status_code, len(asked)) == (200, 1)
+    said, asked = post(UI, {**ASK[UI], "stream": False})
+    assert (said.status_code, asked) == (400, [])
+    assert said.text == "stream: this API has nothing but streams: leave it out"
 
 
 def test_stream_options_must_be_an_object() -> None:
