@@ -25,7 +25,6 @@ from rxstream.encoders.encoder import EncoderEnd, End
 from rxstream.encoders.frames import DONE, KEEP_ALIVE, SSE_CONTENT_TYPE, SSE_HEADERS, data_frame
 from rxstream.encoders.media_pieces import MediaPieces
 from rxstream.encoders.openai_errors import end_object
-from rxstream.encoders.openai_usage import COUNTS, merge_usage
 from rxstream.encoders.ui_calls import UICalls, UIPart
 from rxstream.errors import LimitError
 from rxstream.events import (
@@ -45,6 +44,7 @@ from rxstream.events import (
     UsageUpdate,
 )
 from rxstream.limits import DEFAULT_LIMITS, Limits
+from rxstream.response.usage import USAGE_COUNTS, merge_usage
 
 __all__ = ("UIMessageEncoder",)
 
@@ -294,7 +294,7 @@ def _name(kind: str) -> str:
 
 
 def _known(usage: Usage) -> dict[str, JsonValue]:
-    return {name: count for name in COUNTS if (count := getattr(usage, name)) is not None}
+    return {name: count for name in USAGE_COUNTS if (count := getattr(usage, name)) is not None}
 
 
 def _source(data: JsonValue) -> dict[str, JsonValue] | None:

@@ -26,7 +26,6 @@ from rxstream.encoders.encoder import EncoderEnd, End
 from rxstream.encoders.ending import failure_of, is_gone
 from rxstream.encoders.frames import SSE_CONTENT_TYPE, SSE_HEADERS, json_bytes, named_frame
 from rxstream.encoders.openai_finish import EXPLAINS_A_CUT
-from rxstream.encoders.openai_usage import merge_usage
 from rxstream.encoders.outgoing_call import OutgoingCall, OutgoingCalls
 from rxstream.errors import DecodeError
 from rxstream.events import (
@@ -50,6 +49,7 @@ from rxstream.events import (
     Usage,
     UsageUpdate,
 )
+from rxstream.response.usage import merge_usage
 
 __all__ = ("AnthropicEncoder", "as_input")
 

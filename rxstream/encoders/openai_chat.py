@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import JsonValue
@@ -29,7 +29,7 @@ from rxstream.encoders.media_pieces import MediaPieces
 from rxstream.encoders.openai_chat_parts import annotation_entry, call_signature, image_entry, reasoning_detail
 from rxstream.encoders.openai_errors import end_object
 from rxstream.encoders.openai_finish import EXPLAINS_A_CUT, chat_finish, explanation
-from rxstream.encoders.openai_usage import chat_usage_object, merge_usage
+from rxstream.encoders.openai_usage import chat_usage_object
 from rxstream.encoders.outgoing_call import CallEvent, OutgoingCall, OutgoingCalls
 from rxstream.events import (
     Annotation,
@@ -52,6 +52,7 @@ from rxstream.events import (
 )
 from rxstream.limits import Limits
 from rxstream.response.response import Outcome
+from rxstream.response.usage import merge_usage
 
 __all__ = ("OpenAIChatEncoder", "new_chat_id")
 
@@ -74,7 +75,6 @@ class _Choice:
     media: MediaPieces
     has_refusal: bool = False
     finish: Finish | None = None
-    invalid_calls: list[JsonValue] = field(default_factory=list)  # bounded as the calls are
 
 
 class OpenAIChatEncoder:

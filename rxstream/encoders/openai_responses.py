@@ -42,7 +42,6 @@ from rxstream.encoders.openai_responses_words import (
     response_object,
     responses_usage_object,
 )
-from rxstream.encoders.openai_usage import merge_usage
 from rxstream.encoders.outgoing_call import CallEvent, OutgoingCalls
 from rxstream.encoders.responses_frames import NumberedFrames
 from rxstream.encoders.responses_output import ResponseOutput
@@ -70,6 +69,7 @@ from rxstream.events import (
     UsageUpdate,
 )
 from rxstream.limits import DEFAULT_LIMITS, Limits
+from rxstream.response.usage import merge_usage
 
 __all__ = ("OpenAIResponsesEncoder",)
 

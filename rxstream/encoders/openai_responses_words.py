@@ -12,9 +12,10 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from rxstream.encoders.openai_usage import COUNTS, known_total
+from rxstream.encoders.openai_usage import known_total
 from rxstream.errors import Category
 from rxstream.events import FinishReason, Usage
+from rxstream.response.usage import USAGE_COUNTS
 
 __all__ = ("OWN_REASONS", "cut_reason", "failed_error", "response_object", "responses_usage_object")
 
@@ -58,7 +59,7 @@ def cut_reason(reason: FinishReason, *, is_cut: bool, is_plain_refusal: bool) ->
 
 def responses_usage_object(usage: Usage) -> JsonValue:
     """The `usage` object; null where nothing is known. Clients read every count, so one that is not known is null."""
-    if all(getattr(usage, name) is None for name in COUNTS):
+    if all(getattr(usage, name) is None for name in USAGE_COUNTS):
         return None
     given = {"cached_tokens": usage.cached_input_tokens, "cache_write_tokens": usage.cache_write_tokens}
     return {

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Final
-
 from pydantic import JsonValue
 
 from rxstream.events import Usage
+from rxstream.response.usage import USAGE_COUNTS
 
-__all__ = ("chat_usage_object", "known_total", "merge_usage")
-
-COUNTS: Final = tuple(field.name for field in fields(Usage) if field.name != "raw")
-
-
-def merge_usage(known: Usage, update: Usage) -> Usage:
-    """What is known now: each count of `update`, where it has one, replaces the one before."""
-    counts = {name: getattr(update, name) for name in COUNTS}
-    return Usage(**{name: getattr(known, name) if count is None else count for name, count in counts.items()})
+__all__ = ("chat_usage_object", "known_total")
 
 
 def known_total(usage: Usage) -> int | None:
@@ -29,7 +19,7 @@ def known_total(usage: Usage) -> int | None:
 
 def chat_usage_object(usage: Usage) -> dict[str, JsonValue] | None:
     """The `usage` object; None where nothing is known."""
-    if all(getattr(usage, name) is None for name in COUNTS):
+    if all(getattr(usage, name) is None for name in USAGE_COUNTS):
         return None
     shown: dict[str, JsonValue] = {
         "prompt_tokens": usage.input_tokens,

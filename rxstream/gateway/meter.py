@@ -13,11 +13,11 @@ from rxstream.errors import ProviderError, StreamError
 from rxstream.events import CONTENT_EVENTS, Event, Usage, UsageUpdate
 from rxstream.flow.scheduler import FlowScheduler
 from rxstream.flow.stage import Stage, stage_operator
+from rxstream.response.usage import merge_usage
 
 __all__ = ("Meter", "measure")
 
 _CONTENT: Final = frozenset(CONTENT_EVENTS)
-_COUNTS: Final = tuple(field.name for field in dataclasses.fields(Usage) if field.name != "raw")
 
 
 class Meter:
@@ -58,12 +58,11 @@ class Meter:
 
     def note(self, event: Event) -> None:
         """One event passes."""
-        kind = type(event)
-        if kind in _CONTENT:
+        if type(event) in _CONTENT:
             if self.first_content_at is None:
                 self.first_content_at = self._clock()
-        elif kind is UsageUpdate:
-            self.usage = _merged(self.usage, event.usage)  # type: ignore[union-attr]  # the kind was just looked at
+        elif isinstance(event, UsageUpdate):
+            self.usage = merge_usage(self.usage, event.usage)
 
 
 def measure(meter: Meter) -> Callable[[Observable[Event]], Observable[Event]]:
@@ -123,8 +122,3 @@ def own_fault(error: Exception) -> Exception:
     )
     told.public = dataclasses.replace(told.public, correlation_id=error.public.correlation_id)
     return told
-
-
-def _merged(known: Usage, news: Usage) -> Usage:
-    said = {name: count for name in _COUNTS if (count := getattr(news, name)) is not None}
-    return dataclasses.replace(known, **said)

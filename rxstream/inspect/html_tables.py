@@ -10,7 +10,8 @@ from rxstream.inspect.facts import Facts
 from rxstream.inspect.text import count_text, cut, safe
 from rxstream.response.consistency import CHECKS
 from rxstream.response.error_json import error_json_object
-from rxstream.response.response import USAGE_COUNTS, Response, ResponseChoice
+from rxstream.response.response import Response, ResponseChoice
+from rxstream.response.usage import USAGE_COUNTS
 
 __all__ = ("answer_sections", "tables")
 

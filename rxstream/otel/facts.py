@@ -17,6 +17,7 @@ from rxstream.events import (
     UsageUpdate,
 )
 from rxstream.response.tracker import Tracker
+from rxstream.response.usage import merge_usage
 
 __all__ = ("Facts",)
 
@@ -28,8 +29,6 @@ _PIECES: Final[Mapping[type, str]] = {
     MediaDelta: "data",
 }
 """Events that come by the thousand, and where they keep what they bring."""
-
-_COUNTS: Final = ("input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens", "reasoning_tokens")
 
 
 class Facts:
@@ -59,16 +58,10 @@ class Facts:
             return
         self.kind = None
         if isinstance(event, UsageUpdate):
-            self._count(event.usage)
+            self.usage = merge_usage(self.usage, event.usage)
         elif isinstance(event, ResponseStart):
             self.response_id = event.response_id or self.response_id
             self.response_model = event.model or self.response_model
-
-    def _count(self, usage: Usage) -> None:
-        for name in _COUNTS:
-            value = getattr(usage, name)
-            if value is not None:
-                setattr(self.usage, name, value)
 
     @property
     def finish_reasons(self) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias, get_args
 
 from rxstream.events import FinishReason, ToolCall, Usage, Violation
-from rxstream.response.response import USAGE_COUNTS, Outcome
+from rxstream.response.response import Outcome
 from rxstream.response.state import CallState, PartKind, PartState, State
+from rxstream.response.usage import USAGE_COUNTS
 
 __all__ = ("CHECKS", "check", "final_findings")
 

@@ -6,15 +6,14 @@ that has a finish of its own.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
-from rxstream.events import Cancelled, Finish, ResponseFinal, ResponseStart, Usage, UsageUpdate, Violation
+from rxstream.events import Cancelled, Finish, ResponseFinal, ResponseStart, UsageUpdate, Violation
 from rxstream.response.consistency import final_findings
 from rxstream.response.state import NO_PART, MessageState, State
+from rxstream.response.usage import merge_usage
 
 __all__ = ("on_cancelled", "on_final", "on_finish", "on_start", "on_usage", "on_violation")
-
-USAGE_FIELDS = tuple(field.name for field in fields(Usage))
 
 
 def on_start(state: State, event: ResponseStart) -> None:
@@ -56,8 +55,7 @@ def _next_message(state: State) -> MessageState:
 
 
 def on_usage(state: State, event: UsageUpdate) -> None:
-    known = {name: value for name in USAGE_FIELDS if (value := getattr(event.usage, name)) is not None}
-    state.message.usage = replace(state.message.usage, **known)
+    state.message.usage = merge_usage(state.message.usage, event.usage)
 
 
 def on_finish(state: State, event: Finish) -> None:

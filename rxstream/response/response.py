@@ -22,6 +22,7 @@ from rxstream.events import (
 from rxstream.response.error_json import error_json_object
 from rxstream.response.parts import MediaPart, ResponsePart, ResponseToolCall
 from rxstream.response.report import StreamReport
+from rxstream.response.usage import usage_json
 
 if TYPE_CHECKING:
     from rxstream.requests import Message
@@ -35,15 +36,6 @@ Outcome: TypeAlias = Literal["running", "completed", "incomplete", "failed", "ca
 (length, filter), or something on the way was dropped. `failed`: provider, transport or a bound of ours. `cancelled`: on
 purpose. `indeterminate`: the stream ended, and nobody said how the answer did.
 """
-
-USAGE_COUNTS = (
-    "input_tokens",
-    "output_tokens",
-    "total_tokens",
-    "cached_input_tokens",
-    "cache_write_tokens",
-    "reasoning_tokens",
-)
 
 
 @dataclass(slots=True)
@@ -174,7 +166,7 @@ class Response:
             "tool_calls": [_call_json_object(call) for call in self.tool_calls],
             "finish_reason": self.finish_reason,
             "finish_reason_raw": self.finish_reason_raw,
-            "usage": {name: getattr(self.usage, name) for name in USAGE_COUNTS},
+            "usage": usage_json(self.usage),
         }
         if len(self.choices) > 1:
             shown["choices"] = [choice.to_json_object() for choice in self.choices]

@@ -13,8 +13,8 @@ from rxstream.limits import DEFAULT_LIMITS, Limits
 from rxstream.requests import Message
 from rxstream.response.accumulator import Accumulator
 from rxstream.response.response import Outcome, Response
+from rxstream.response.usage import sum_usage
 from rxstream.turns.follow_up import turn_messages
-from rxstream.turns.usage_sum import sum_usage
 
 __all__ = ("TurnsResult", "collect_turns")
 

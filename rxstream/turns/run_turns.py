@@ -21,9 +21,9 @@ from rxstream.operators.run_tools import run_tools
 from rxstream.requests import ModelRequest
 from rxstream.response.accumulator import Accumulator
 from rxstream.response.response import Response
+from rxstream.response.usage import sum_usage, usage_json
 from rxstream.tools.function_tool import FunctionTool, as_tools
 from rxstream.turns.follow_up import Stopped, next_request, reason_to_stop, why_cut_short
-from rxstream.turns.usage_sum import sum_usage, usage_json
 
 __all__ = ("Asked", "run_turns")
 
