@@ -17,7 +17,7 @@ __all__ = ("DoctorOptions", "run_doctor")
 
 CONNECT_SECONDS = 10.0
 
-NO_TOKEN = (401, 403)
+UNAUTHORIZED = 401
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,10 @@ def run_doctor(options: DoctorOptions, write: Callable[[str], None]) -> int:
         refuse(str(error))
     token = _token(options.token_env)
     seen = asyncio.run(_observe(url, token, options))
-    if seen.status in NO_TOKEN:
-        refuse("the gateway asks for a token: name the variable that holds one with --token-env")
+    if seen.status == UNAUTHORIZED:
+        advice = "name the variable that holds one with --token-env"
+        known = f"the gateway does not know the token in {options.token_env}"
+        refuse(f"the gateway asks for a token: {advice}" if token is None else known)
     findings = diagnose(seen)
     for line in report(seen, findings):
         write(line)

@@ -69,7 +69,7 @@ def inexpressible(error: InexpressibleError, parameter: str, provider: str, mode
 def wrong_token() -> Refusal:
     """No token, or none that is known: which of the two is not told."""
     return Refusal(
-        "this gateway needs a token: send it as `Authorization: Bearer TOKEN`, `x-api-key` or `api-key`",
+        "this gateway needs a token that it knows: send one as `Authorization: Bearer TOKEN`, `x-api-key` or `api-key`",
         status=401,
         category="authentication",
     )

@@ -96,3 +96,11 @@ def test_a_gateway_that_asks_for_a_token_is_wrong_use(rxstream: CommandLine) -> 
         done = rxstream("doctor", url)
     assert (done.returncode, done.stdout) == (2, "")
     assert "--token-env" in done.stderr
+
+
+def test_a_token_that_the_gateway_does_not_know_is_not_asked_for_again(rxstream: CommandLine) -> None:
+    with answering(401) as url:
+        done = rxstream("doctor", url, "--token-env", "MINE", env={"MINE": "wrong"})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "does not know the token in MINE" in done.stderr
+    assert "--token-env" not in done.stderr

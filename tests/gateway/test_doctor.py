@@ -157,6 +157,7 @@ def answered(*args: Any, **more: Any) -> Observation:
         (200, "status 200, and not from an rxstream gateway"),
         (301, "status 301, and not from an rxstream gateway"),
         (502, "status 502: the proxy does not reach the gateway"),
+        (403, "status 403: who asks under this name is not let in"),
         (429, "the gateway runs as many self-tests as it may"),
     ],
 )

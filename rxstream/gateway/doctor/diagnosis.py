@@ -31,6 +31,12 @@ UNCOMPRESSED: Final = ("nginx: `gzip off;` in its location; others: leave text/e
 
 NEWER_HTTP: Final = ('nginx: `proxy_http_version 1.1; proxy_set_header Connection "";` in its location',)
 
+ADMITTED: Final = (
+    "a gateway without tokens serves names of its own machine only: give it tokens (RXSTREAM_TOKENS), or name this "
+    "host in `allowed_hosts` of its [server]",
+    f"or the proxy refuses: let it pass {SELF_TEST_PATH} on to the gateway",
+)
+
 LONGER: Final = ("nginx: `proxy_read_timeout 600s;` in its location; others: raise the idle timeout of responses",)
 
 
@@ -63,6 +69,8 @@ def _not_the_self_test(seen: Observation) -> Finding | None:
         )
     if seen.status == 429:
         return Finding(True, "the gateway runs as many self-tests as it may", ("try again in a moment",))
+    if seen.status == 403:
+        return Finding(True, "status 403: who asks under this name is not let in", ADMITTED)
     if seen.status in (502, 503, 504):
         return Finding(
             True,
