@@ -77,7 +77,8 @@ class Accumulator:
                 return
         handler = HANDLERS.get(event.__class__)
         if handler is None:
-            raise TypeError(f"{type(event).__name__} is not an event")
+            kind = type(event).__name__
+            raise TypeError(f"{kind} is not an event" + (": ops.parse makes events of them" if kind == "bytes" else ""))
         handler(self.state, event)
         if event.__class__ is not TextDelta or not event.text:
             self._others += 1

@@ -413,3 +413,5 @@ def test_text_and_reasoning_have_a_bound_each() -> None:
 def test_what_is_not_an_event_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="str is not an event"):
         Accumulator().apply("text")  # type: ignore[arg-type]  # misuse is what is tried
+    with pytest.raises(TypeError, match=r"bytes is not an event: ops\.parse"):
+        Accumulator().apply(b"data: {}")  # type: ignore[arg-type]  # a stream that nobody parsed
