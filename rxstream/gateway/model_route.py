@@ -127,9 +127,11 @@ class ModelRoute:
         answer = await until_gone(
             receive, collect(events, limits=gateway.config.limits, diagnostics=gateway.diagnostics)
         )
-        exchange.ended(answer.outcome, answer.error, answer.cancel_cause)
         if answer.outcome not in ("completed", "incomplete"):
-            return error_response(_error_of(answer), self.format)
+            error = _error_of(answer)
+            exchange.ended(answer.outcome, error, answer.cancel_cause)  # told and logged under one correlation id
+            return error_response(error, self.format)
+        exchange.ended(answer.outcome, answer.error, answer.cancel_cause)
         failure = body_failure(self.format, answer)
         if failure is not None:
             exchange.failed(failure)

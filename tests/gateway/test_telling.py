@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import logging
@@ -10,11 +11,12 @@ from typing import Any
 import pytest
 
 from rxstream.events import Usage
+from rxstream.gateway.app import create_app
 from rxstream.gateway.config import LogConfig
 from rxstream.gateway.log import LOGGER_NAME, GatewayLog, set_up_logging
-from rxstream.testing import Reply, Request, Send, answer, error_reply, run
+from rxstream.testing import Reply, Request, ScriptedProvider, Send, Stall, answer, error_reply, run
 
-from .kit import ASK, CHAT, asking
+from .kit import ASK, CHAT, asking, client_of, config_for
 
 USAGE = Usage(input_tokens=30, output_tokens=20)
 
@@ -117,6 +119,55 @@ def test_a_request_is_one_line_without_content(caplog: pytest.LogCaptureFixture)
     assert (second["status"], second["outcome"], second["error"]) == (429, "failed", "rate_limited")
     assert second["correlation_id"]
     assert "planted" not in str(first)
+
+
+@pytest.mark.parametrize(
+    ("reply", "body", "status"),
+    [
+        (error_reply(429), {}, 429),
+        (error_reply(401), {}, 502),
+        (Reply([Send(b"data: {}\n\n")]), {}, 502),
+        (answer("hi"), {"model": "nobody"}, 404),
+        (answer("hi"), {"n": "two", "stream": "yes"}, 400),
+    ],
+)
+def test_the_line_of_a_request_joins_the_two_ids_that_its_client_sees(
+    reply: Reply, body: dict[str, Any], status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, LOGGER_NAME)
+
+    async def main() -> tuple[str, str]:
+        async with asking(reply) as (client, _):
+            said = await client.post(CHAT, json={**ASK[CHAT], **body})
+            assert said.status_code == status
+            return said.headers["x-request-id"], said.json()["error"]["correlation_id"]
+
+    assert [run(main())] == ids_told(caplog)
+
+
+def test_a_whole_answer_that_a_shutdown_ends_is_in_the_log_under_the_id_that_its_client_sees(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, LOGGER_NAME)
+
+    async def main() -> tuple[str, str]:
+        async with ScriptedProvider(Reply([Stall()])) as provider:
+            app = create_app(config_for(provider.base_url))
+            async with client_of(app) as client:
+                waiting = asyncio.create_task(client.post(CHAT, json=ASK[CHAT]))
+                await provider.request()
+                app.state.gateway.end_streams()
+                said = await waiting
+        assert said.status_code == 503
+        return said.headers["x-request-id"], said.json()["error"]["correlation_id"]
+
+    assert [run(main())] == ids_told(caplog)
+
+
+def ids_told(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
+    """What the lines of requests say of their ids."""
+    lines = [record.__dict__["fields"] for record in caplog.records if record.getMessage() == "request"]
+    return [(fields["request_id"], fields["correlation_id"]) for fields in lines]
 
 
 def test_lines_are_json_and_a_level_decides_which() -> None:
