@@ -37,7 +37,7 @@ from rxstream.providers.extras import Extras
 from rxstream.providers.fields import JsonObject, WrongTypeError, object_field, string_field, whole_number
 from rxstream.providers.finish import normalize_finish, reconcile_finish
 from rxstream.providers.http_errors import error_from_object
-from rxstream.providers.ollama_plain import PlainLine, chat_text, plain_line
+from rxstream.providers.ollama_plain import PlainLine, StampedTemplate, chat_text, plain_line
 from rxstream.providers.payloads import guarded, read_object
 from rxstream.providers.tool_assembly import CallIds, OpenCall
 
@@ -73,6 +73,7 @@ class OllamaDecoder:
         "_misses",
         "_parts",
         "_plain",
+        "_stamped",
         "done",
     )
 
@@ -85,12 +86,17 @@ class OllamaDecoder:
         self._call_marks: dict[str, int] = {}  # what a call said, by its id; bounded: max_tool_calls
         self._has_started = False
         self._plain: PlainLine | None = None
+        self._stamped = StampedTemplate()
         self._misses = 0
 
     def decode(self, payload: Payload, out: list[Event]) -> None:
         """Append to `out` what a line means; see `Decoder`."""
         plain = self._plain
         if plain is chat_text:  # nearly every line, and most of them hold no more than this
+            found = self._stamped.find(payload)
+            if found is not None:
+                out.append(TextDelta(found[1].decode(), self._parts.part_id))
+                return
             try:
                 line = from_json(cast(bytes, payload))
                 message = line["message"]
@@ -106,6 +112,7 @@ class OllamaDecoder:
             except (ValueError, KeyError, TypeError):
                 is_plain = False
             if is_plain and text:
+                self._stamped.learn(payload, text)
                 out.append(TextDelta(text, self._parts.part_id))
                 return
         if plain is not None:

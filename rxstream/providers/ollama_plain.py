@@ -4,11 +4,13 @@ The JSON parser itself proves what a line is: its message to the last key, and o
 makes it more. Keys of the line that are not named here are skipped unread: the long way looks at those, in the first
 line and in every one that is not plain.
 
-Measured on a line of 120 bytes: 1.0 us, where `from_json` and an event take 0.8.
+Measured on a line of 120 bytes: 1.0 us, where `from_json` and an event take 0.8. So the lines of a chat, which
+differ in their time and their text only, are recognized by the bytes around these.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal, Required
 
@@ -17,7 +19,18 @@ from typing_extensions import TypedDict
 
 from rxstream.events import Event, ReasoningDelta, TextDelta
 
-__all__ = ("PlainLine", "chat_text", "plain_line")
+__all__ = ("PlainLine", "StampedTemplate", "chat_text", "plain_line")
+
+STAMP: Final = rb"[0-9T:.Z+-]*"
+"""What a time has in RFC 3339: nothing that means anything inside a JSON string."""
+
+ASCII_TEXT: Final = rb'([^"\\\x00-\x1f\x80-\xff]+)'
+"""What stands for itself inside a JSON string."""
+
+PLAIN_TEXT: Final = re.compile(ASCII_TEXT).fullmatch
+
+MAX_MISSES: Final = 8
+"""So often something is learned; then each line is read as JSON."""
 
 _Text = Annotated[str, Field(min_length=1)]
 _EXACT: Final = ConfigDict(extra="forbid")
@@ -88,6 +101,37 @@ def _generated_text(payload: Any, part_id: str) -> Event:
 
 def _generated_thinking(payload: Any, part_id: str) -> Event:
     return ReasoningDelta(_read_generated_thinking(payload)["thinking"], part_id)
+
+
+class StampedTemplate:
+    """The bytes around a time and a text, in lines that differ in these only: such a line needs no JSON.
+
+    Recognized is text of ASCII without escapes; any other is read as JSON.
+    """
+
+    __slots__ = ("_misses", "find")
+
+    def __init__(self) -> None:
+        self._misses = 0
+        self.find: Callable[[Any], re.Match[bytes] | None] = _no_match
+        """Finds the text of a line, as its first group."""
+
+    def learn(self, line: object, text: str) -> None:
+        """Remember what stands around `text`, and around the time before it, in a line that was proved to be plain."""
+        inside = text.encode("utf-8", "surrogatepass")
+        if self._misses >= MAX_MISSES or not isinstance(line, bytes) or not PLAIN_TEXT(inside):
+            return
+        self._misses += 1
+        shape = re.compile(
+            rb'(.*"created_at": ?")[0-9T:.Z+-]*(".*"content": ?")' + re.escape(inside) + rb'(".*)'
+        ).fullmatch(line)
+        if shape is not None and line.count(b'"created_at"') == line.count(b'"content"') == 1:
+            before, between, after = map(re.escape, shape.groups())
+            self.find = re.compile(before + STAMP + between + ASCII_TEXT + after).fullmatch
+
+
+def _no_match(line: object) -> None:
+    return None
 
 
 PlainLine = Callable[[Any, str], Event]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+from unittest import mock
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from rxstream.errors import DecodeError, LimitError, ProviderError, TruncatedStreamError
@@ -25,6 +29,7 @@ from rxstream.events import (
 )
 from rxstream.limits import Limits
 from rxstream.providers.ollama import MAX_MISSES, OllamaDecoder
+from rxstream.providers.ollama_plain import StampedTemplate
 from rxstream.providers.registry import get_wire
 from rxstream.response import Accumulator
 from tests.providers.decoding import Outcome
@@ -125,6 +130,38 @@ def test_the_short_way_reads_what_the_long_way_reads(piece: Any, monkeypatch: py
     fast = decode(*lines)
     monkeypatch.setattr("rxstream.providers.ollama.plain_line", lambda is_chat, event: None)
     assert decode(*lines).facts == fast.facts
+
+
+STAMPS = ["2025-06-01T10:00:00.1Z", "2025-06-01T10:00:00+02:00", "", "soon", 'a "time"', "\\", "ü", "\x00", None, 7]
+
+
+@pytest.mark.parametrize("stamp", STAMPS)
+def test_a_line_with_a_time_of_any_kind_is_read_by_the_bytes_around_its_text_or_by_its_json(
+    stamp: JsonValue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def at(stamp: JsonValue, text: str) -> bytes:
+        return line(model="m", created_at=stamp, message={"role": "assistant", "content": text}, done=False)
+
+    lines = [at(STAMPS[0], "a"), at(STAMPS[0], "b"), at(stamp, "c"), at(STAMPS[1], 'd "e"\n'), at(stamp, ""), done()]
+    fast = decode(*lines)
+    monkeypatch.setattr(StampedTemplate, "learn", lambda template, line, text: None)
+    assert decode(*lines).facts == fast.facts
+    assert "".join(event.text for event in fast.events if isinstance(event, TextDelta)) == 'abcd "e"\n'
+
+
+@given(st.data())
+def test_a_byte_changed_anywhere_means_to_the_template_what_it_means_to_the_json_reader(data: st.DataObject) -> None:
+    plain = line(message={"role": "assistant", "content": "text"}, done=False).rstrip()
+    changed = bytearray(plain)
+    changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
+    template = StampedTemplate()
+    template.learn(plain, "text")
+    assert template.find(plain)
+    found = template.find(bytes(changed))
+    if found is not None:
+        expected = json.loads(plain) | {"created_at": mock.ANY, "message": {"role": "assistant", "content": mock.ANY}}
+        assert json.loads(changed) == expected
+        assert json.loads(changed)["message"]["content"] == found[1].decode()
 
 
 def test_a_server_of_another_shape_is_left_to_the_long_way() -> None:
