@@ -5,11 +5,14 @@ Absolute times say more of the machine than of the code; every row is a ratio ta
 
 from __future__ import annotations
 
+import argparse
 import platform
 import resource
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from benchmarks import contenders as who
 from benchmarks import frameworks
@@ -172,19 +175,46 @@ def growth_rows() -> list[Row]:
     ]
 
 
-def main() -> int:
-    """Print the table. Returns 1 where something is out of reach."""
+PARTS: Final[Mapping[str, Callable[[], list[Row]]]] = {
+    "chat": chat_rows,
+    "anthropic": anthropic_rows,
+    "wires": wire_rows,
+    "growth": growth_rows,
+    "loopback": loopback_rows,
+    "gateway": gateway_rows,
+    "frameworks": framework_rows,
+}
+
+
+def asked(arguments: Sequence[str]) -> list[str]:
+    """The parts that the command line names; all of them where it names none."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Speed and memory as ratios to a floor and to peers. Exit code 1: one is out of reach.",
+        epilog='make bench ARGS="wires gateway" measures two parts of it.',
+    )
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"what to measure: {', '.join(PARTS)}; else all")
+    named = parser.parse_args(arguments).parts
+    if unknown := [name for name in named if name not in PARTS]:
+        parser.error(f"no part is named {unknown[0]!r}: {', '.join(PARTS)}")
+    return [name for name in PARTS if name in named] or list(PARTS)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table, each part as soon as it is there. Returns 1 where something is out of reach."""
+    parts = asked(arguments)
     print(
         f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}; medians of {ROUNDS} rounds\n"
     )
-    began = time.monotonic()
-    parts = (chat_rows, anthropic_rows, wire_rows, growth_rows, loopback_rows, gateway_rows, framework_rows)
-    rows = [row for part in parts for row in part()]
-    print(*rows, sep="\n")
+    began, is_reached = time.monotonic(), True
+    for name in parts:
+        rows = PARTS[name]()
+        print(*rows, sep="\n", flush=True)
+        is_reached = is_reached and all(row.is_reached for row in rows)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << (20 if sys.platform == "darwin" else 10))
     print(f"\npeak memory of this run {peak:.0f} MiB, {time.monotonic() - began:.0f} s")
-    return 0 if all(row.is_reached for row in rows) else 1
+    return 0 if is_reached else 1
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(sys.argv[1:]))
