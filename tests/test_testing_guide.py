@@ -1,4 +1,4 @@
-"""Every program of the testing guide runs, and prints what the guide says."""
+"""Every program of the guides runs, and prints what its guide says."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ import pytest
 from rxstream import testing
 from tests.test_readme import BLOCK
 
-GUIDE = Path(__file__).parents[1] / "docs" / "testing.md"
+DOCS = Path(__file__).parents[1] / "docs"
+GUIDE = DOCS / "testing.md"
 TEXT = GUIDE.read_text(encoding="utf-8")
 
 
-def programs() -> list[tuple[str, str]]:
+def programs(guide: Path) -> list[tuple[str, str]]:
     """Each program with what stands below it."""
-    blocks = [(kind, text) for kind, _, text in BLOCK.findall(TEXT)]
+    blocks = [(kind, text) for kind, _, text in BLOCK.findall(guide.read_text(encoding="utf-8"))]
     return [
         (text, following[1] if following[0] == "text" else "")
         for (kind, text), following in zip(blocks, [*blocks[1:], ("", "")], strict=True)
@@ -26,11 +27,11 @@ def programs() -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize(("program", "output"), programs())
+@pytest.mark.parametrize(("program", "output"), [*programs(GUIDE), *programs(DOCS / "requests.md")])
 def test_a_program_of_the_guide_gives_its_output(program: str, output: str) -> None:
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        exec(compile(program, str(GUIDE), "exec"), {"__name__": "__main__"})
+        exec(compile(program, "guide", "exec"), {"__name__": "__main__"})
     assert [line.rstrip() for line in said.getvalue().splitlines()] == output.splitlines()
 
 
