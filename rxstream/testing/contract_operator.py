@@ -57,7 +57,8 @@ def check_operator(
         expected: what must come out of them; None takes what comes out where everything is asked for at once.
         max_held: how many items it may read ahead of what was asked for: a buffer's bound.
         compare_by: what of an output is compared, where outputs cannot be compared themselves.
-        answers_errors: its last output says how the stream ended; it may complete then, as `to_response` does.
+        answers_errors: its last output says how the stream ended, or comes only where it ended well; it may complete
+            at an error, as `to_response` does.
         passes_cancelled: False where a `Cancelled` is not passed on as it is.
         is_shared: it gives all subscribers one subscription of the source.
 
@@ -158,8 +159,8 @@ class _Case:
             return  # it answers errors, or had its end before the error came
         keep("an error of the source goes down", isinstance(gate.error, _OfTheSource), gate.error or gate.ends)
         count = len(outputs) - 1 if answers else len(outputs)  # its last one says how the stream ended
-        before = self.facts(gate.items[:count]) == outputs[: min(count, len(gate.items))]
-        keep("an error comes behind what came before it", before and bool(gate.items or not outputs), shown(gate.items))
+        before = self.facts(gate.items[:count]) == outputs[:count]
+        keep("an error comes behind what came before it", before, shown(gate.items))
 
     async def nothing_after_the_end(self, outputs: list[Any]) -> None:
         """From a source that goes on after its end."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
@@ -145,7 +146,9 @@ class _Case:
     def _check_order(self, run: _Run) -> None:
         got, arguments = _texts(run.events), _arguments(run.events)
         keep("arguments of calls keep their order", _arguments(self.pushed).startswith(arguments), arguments[:80])
-        keep("text keeps its order", _is_within(got, _texts(self.pushed)), got[:80])
+        numbers = [int(number) for number in re.findall(r"<(\d+)>", got)]
+        is_in_order = _is_within(got, _texts(self.pushed)) and numbers == sorted(numbers)
+        keep("text keeps its order", is_in_order, got[:80])
         protected = _protected(run.events)
         promise = "what a tool, a bill or an outcome hangs on keeps its order and is sent once"
         keep(promise, protected == _protected(self.pushed)[: len(protected)], protected[:3])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import reactivex as rx
@@ -13,6 +14,7 @@ from reactivex.disposable import Disposable
 from reactivex.scheduler.eventloop import AsyncIOScheduler
 
 import rxstream as rxs
+from rxstream.flow.scheduler import FlowScheduler
 from rxstream.operators import overflow
 from rxstream.sources import from_iterable
 
@@ -100,6 +102,117 @@ def drops_cancelled(source: Observable[Any]) -> Observable[Any]:
     return source.pipe(rx_ops.filter(lambda item: not isinstance(item, rxs.Cancelled)))
 
 
+def drops_while_nobody_asks(source: Observable[Any]) -> Observable[Any]:
+    """Hides demand from the source, and throws away what comes unasked."""
+
+    def subscribe(observer: abc.ObserverBase[Any], scheduler: Any = None) -> abc.DisposableBase:
+        demand = FlowScheduler.of(scheduler).demand
+
+        def on_next(item: Any) -> None:
+            if demand.is_open:
+                observer.on_next(item)
+
+        unbounded = AsyncIOScheduler(asyncio.get_running_loop())
+        return source.subscribe(on_next, observer.on_error, observer.on_completed, scheduler=unbounded)
+
+    return Observable(subscribe)
+
+
+def loses_its_tail_at_an_error(source: Observable[Any]) -> Observable[Any]:
+    """Holds one item back, as Rx's own buffers do some."""
+
+    def subscribe(observer: abc.ObserverBase[Any], scheduler: Any = None) -> abc.DisposableBase:
+        held: list[Any] = []
+
+        def on_next(item: Any) -> None:
+            before, held[:] = held[:], [item]
+            for one in before:
+                observer.on_next(one)
+
+        def on_completed() -> None:
+            on_next(None)
+            observer.on_completed()
+
+        return source.subscribe(on_next, observer.on_error, on_completed, scheduler=scheduler)
+
+    return Observable(subscribe)
+
+
+def never_completes(source: Observable[Any]) -> Observable[Any]:
+    return source.pipe(rx_ops.concat(rx.never()))
+
+
+def speaks_after_a_dispose(source: Observable[Any]) -> Observable[Any]:
+    def subscribe(observer: abc.ObserverBase[Any], scheduler: Any = None) -> abc.DisposableBase:
+        loop, ends = asyncio.get_running_loop(), []
+
+        def on_completed() -> None:
+            ends.append("completed")
+            observer.on_completed()
+
+        upstream = source.subscribe(observer.on_next, observer.on_error, on_completed, scheduler=scheduler)
+
+        def dispose() -> None:
+            upstream.dispose()
+            if not ends:
+                loop.call_soon(observer.on_next, "one more")
+
+        return Disposable(dispose)
+
+    return Direct(subscribe)
+
+
+def goes_on_when_its_consumer_raises(source: Observable[Any]) -> Observable[Any]:
+    def subscribe(observer: abc.ObserverBase[Any], scheduler: Any = None) -> abc.DisposableBase:
+        def on_next(item: Any) -> None:
+            with suppress(Exception):
+                observer.on_next(item)
+
+        return source.subscribe(on_next, observer.on_error, observer.on_completed, scheduler=scheduler)
+
+    return Observable(subscribe)
+
+
+def completes_when_its_consumer_raises(source: Observable[Any]) -> Observable[Any]:
+    def subscribe(observer: abc.ObserverBase[Any], scheduler: Any = None) -> abc.DisposableBase:
+        def on_next(item: Any) -> None:
+            try:
+                observer.on_next(item)
+            except Exception:
+                observer.on_completed()
+
+        return source.subscribe(on_next, observer.on_error, observer.on_completed, scheduler=scheduler)
+
+    return Observable(subscribe)
+
+
+def fails_when_cancelled(source: Observable[Any]) -> Observable[Any]:
+    def subscribe(observer: abc.ObserverBase[Any], scheduler: Any = None) -> abc.DisposableBase:
+        def on_next(item: Any) -> None:
+            observer.on_next(item)
+            if isinstance(item, rxs.Cancelled):
+                observer.on_error(ValueError("cancelled"))
+
+        return source.subscribe(on_next, observer.on_error, observer.on_completed, scheduler=scheduler)
+
+    return Observable(subscribe)
+
+
+def fails_where_no_one_looks(source: Observable[Any]) -> Observable[Any]:
+    def subscribe(observer: abc.ObserverBase[Any], scheduler: Any = None) -> abc.DisposableBase:
+        asyncio.get_running_loop().call_soon(int, "nothing")
+        return source.subscribe(observer, scheduler=scheduler)
+
+    return Observable(subscribe)
+
+
+class Direct(Observable[Any]):
+    """An observable of somebody's own, without Rx's guard between it and who subscribes."""
+
+    def subscribe(self, on_next: Any = None, *_: Any, scheduler: Any = None) -> abc.DisposableBase:
+        return self._subscribe_core(on_next, scheduler)
+
+
 class DropsCalls:
     """Names whatever is new, whatever it is."""
 
@@ -121,6 +234,15 @@ class Replaces:
         return overflow.DropNearest("oldest")
 
 
+class SaysItAgain:
+    """Puts a text that was long ago in the place of one that does not fit."""
+
+    def decide(self, state: overflow.BufferState, event: Any) -> overflow.Decision:
+        if isinstance(event, rxs.TextDelta) and state.events < state.max_events:
+            return overflow.Replace([rxs.TextDelta("<1>")])
+        return overflow.DropNearest("oldest")
+
+
 class RemembersItsStream:
     """Pauses once in its life, and then fails."""
 
@@ -134,6 +256,27 @@ class RemembersItsStream:
 
 def of_rx() -> Observable[Any]:
     return rx.of(1, 2, 3, 4)
+
+
+def dropping() -> Observable[Any]:
+    """Sends two at once, and drops what nobody asks for."""
+    return drops_while_nobody_asks(rx.timer(0.5).pipe(rx_ops.flat_map(lambda _: rx.of(1, 2))))
+
+
+def speaking_after_a_dispose() -> Observable[Any]:
+    return speaks_after_a_dispose(from_iterable([1, 2, 3]))
+
+
+def speaking_after_its_end() -> Observable[Any]:
+    def subscribe(observer: abc.ObserverBase[Any], scheduler: Any = None) -> abc.DisposableBase:
+        def on_completed() -> None:
+            observer.on_completed()
+            asyncio.get_running_loop().call_later(0.001, observer.on_next, "one more")
+
+        source = from_iterable([1, 2, 3])
+        return source.subscribe(observer.on_next, observer.on_error, on_completed, scheduler=scheduler)
+
+    return Direct(subscribe)
 
 
 def never_ends() -> Observable[Any]:

@@ -67,6 +67,20 @@ BROKEN_OPERATORS: dict[str, tuple[Callable[[], Any], str]] = {
     "ignores a dispose": (lambda: broken.ignores_dispose, "after a dispose nothing is read"),
     "leaves a timer": (lambda: broken.leaves_a_timer, "nothing is left when a stream is over"),
     "keeps its consumer": (lambda: broken.keeps_its_consumer, "nothing refers to a consumer that has left"),
+    "loses what is not asked for": (
+        lambda: broken.drops_while_nobody_asks,
+        "nothing is lost, added or reordered, however slowly it is asked for",
+    ),
+    "loses its tail": (lambda: broken.loses_its_tail_at_an_error, "an error comes behind what came before it"),
+    "never completes": (lambda: broken.never_completes, "a stream that ends well completes"),
+    "speaks after a dispose": (lambda: broken.speaks_after_a_dispose, "after a dispose there is silence"),
+    "goes on": (lambda: broken.goes_on_when_its_consumer_raises, "a consumer that raised gets no further item"),
+    "hides errors": (
+        lambda: broken.completes_when_its_consumer_raises,
+        "what a consumer raises comes back to it as the error, once",
+    ),
+    "fails when cancelled": (lambda: broken.fails_when_cancelled, "a cancelled stream completes"),
+    "fails elsewhere": (lambda: broken.fails_where_no_one_looks, "nothing fails in the background"),
     "drops Cancelled": (lambda: broken.drops_cancelled, "a Cancelled is passed on as it is, and is the last item"),
 }
 
@@ -101,6 +115,7 @@ BROKEN_POLICIES: dict[str, tuple[Callable[[], Any], str]] = {
     "drops calls": (broken.DropsCalls, "a policy never names an event that must not be dropped"),
     "raises": (broken.Raises, "a policy's own code does not fail"),
     "hides a loss": (broken.Replaces, "what is missing was counted as dropped"),
+    "says it again": (broken.SaysItAgain, "text keeps its order"),
     "remembers": (broken.RemembersItsStream, "one instance serves two streams as it serves one"),
 }
 
@@ -129,6 +144,12 @@ BROKEN_SOURCES: dict[str, tuple[Callable[[], Observable[Any]], str]] = {
     "one of Rx": (broken.of_rx, "no more items are delivered than were asked for"),
     "no end": (broken.never_ends, "a source ends"),
     "can be read once": (broken.used_up, "each subscription has a stream of its own"),
+    "loses what is not asked for": (
+        broken.dropping,
+        "nothing is lost, added or reordered, however slowly it is asked for",
+    ),
+    "speaks after its end": (broken.speaking_after_its_end, "nothing follows the end"),
+    "speaks after a dispose": (broken.speaking_after_a_dispose, "after a dispose there is silence"),
     "leaves a task": (broken.with_a_task, "nothing is left when a stream is over"),
 }
 
