@@ -12,6 +12,7 @@ from rxstream.requests.content import RequestModel
 __all__ = (
     "JsonSchemaFormat",
     "NamedTool",
+    "ReasoningEffort",
     "ReasoningOptions",
     "ResponseFormat",
     "Tool",
@@ -72,6 +73,9 @@ ResponseFormat: TypeAlias = Literal["text", "json_object"] | JsonSchemaFormat
 """Free text, some JSON object, or JSON that fits a schema."""
 
 
+ReasoningEffort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+
+
 class ReasoningOptions(RequestModel):
     """How much the model is to think.
 
@@ -80,7 +84,7 @@ class ReasoningOptions(RequestModel):
         budget_tokens: the most tokens of reasoning.
     """
 
-    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    effort: ReasoningEffort | None = None
     budget_tokens: int | None = Field(default=None, ge=1)
 
     @model_validator(mode="after")

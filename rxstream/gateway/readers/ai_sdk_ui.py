@@ -9,11 +9,11 @@ Source: the AI SDK's default chat transport, and its names of call settings.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from rxstream.gateway.readers.ask import Ask, make_request
-from rxstream.gateway.readers.node import Fields, Node
+from rxstream.gateway.readers.node import Fields, Node, Refusals
 from rxstream.gateway.readers.sampling import read_settings
 from rxstream.gateway.readers.ui_messages import read_ui_messages
 from rxstream.requests import Message, Tool, ToolChoice
@@ -41,7 +41,7 @@ PARAMETERS: Final[Mapping[str, str]] = {
 IGNORED: Final = ("id", "messageId", "metadata", "trigger")
 """The page's own records: which chat it is, and what in it is made anew; `messages` holds only what counts."""
 
-REFUSED: Final[Mapping[str, tuple[str, Collection[Any]]]] = {
+REFUSED: Final[Refusals] = {
     "stream": ("this API has nothing but streams: leave it out", (True,)),
 }
 """What cannot be carried, why, and what of it asks for no more than the default."""
@@ -53,8 +53,7 @@ def read_ai_sdk_ui(body: Node) -> Ask:
     """What a body of this API asks for."""
     with body.fields() as fields:
         fields.ignore(*IGNORED)
-        for name, (why, harmless) in REFUSED.items():
-            fields.refuse(name, why, unless=harmless)
+        fields.refuse_each(REFUSED)
         system = fields.text("system")
         conversation, message_id = read_ui_messages(fields.need("messages"))
         tools = _tools(fields.take("tools"))
@@ -67,7 +66,7 @@ def read_ai_sdk_ui(body: Node) -> Ask:
 
 def _tool_choice(fields: Fields) -> ToolChoice | None:
     node = fields.take("toolChoice")
-    return None if node is None else node.word(CHOICES)  # type: ignore[return-value]  # the words are those of the type
+    return None if node is None else node.word(CHOICES)
 
 
 def _tools(node: Node | None) -> list[Tool]:

@@ -8,15 +8,16 @@ Source: Anthropic's published types of `MessageCreateParams`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from rxstream.gateway.readers.anthropic_messages import read_instructions, read_messages
 from rxstream.gateway.readers.ask import Ask, make_request
-from rxstream.gateway.readers.node import Fields, Node
+from rxstream.gateway.readers.node import Fields, Node, Refusals
 from rxstream.gateway.readers.sampling import read_effort, read_settings
 from rxstream.gateway.readers.tools import ONLY_FUNCTIONS, read_tools
 from rxstream.requests import JsonSchemaFormat, ModelRequest, NamedTool, ReasoningOptions, Tool, ToolChoice
+from rxstream.requests.options import ReasoningEffort
 
 __all__ = ("IGNORED", "read_anthropic")
 
@@ -52,7 +53,7 @@ IGNORED: Final = (
 
 _STATE = "this server keeps nothing between requests: leave it out"
 
-REFUSED: Final[Mapping[str, tuple[str, Collection[Any]]]] = {
+REFUSED: Final[Refusals] = {
     "compaction": ("no conversation is summed up here: leave it out", ()),
     "container": (_STATE, ()),
     "fallbacks": ("which models there are is the server's business: leave it out", ([],)),
@@ -75,15 +76,14 @@ def read_anthropic(body: Node) -> Ask:
     """What a body of this API asks for."""
     with body.fields() as fields:
         fields.ignore(*IGNORED)
-        for name, (why, harmless) in REFUSED.items():
-            fields.refuse(name, why, unless=harmless)
+        fields.refuse_each(REFUSED)
         messages = [*read_instructions(fields.take("system")), *read_messages(fields.need("messages"))]
         tools = read_tools(fields.take("tools"), _tool)
         choice, is_parallel = _tool_choice(fields.take("tool_choice"), tools)
         settings = read_settings(fields, SETTINGS)
         effort, form = _output_config(fields)
         reasoning = _reasoning(fields.take("thinking"), effort)
-        stream = fields.take("stream")
+        stream = fields.flag("stream")
     request = make_request(
         messages=messages,
         tools=tools,
@@ -93,7 +93,7 @@ def read_anthropic(body: Node) -> Ask:
         reasoning=reasoning,
         **settings,
     )
-    return Ask(request, stream is not None and stream.flag(), parameters=_parameters(body.object(), request))
+    return Ask(request, stream, parameters=_parameters(body.object(), request))
 
 
 def _parameters(body: Mapping[str, Any], request: ModelRequest) -> dict[str, str]:
@@ -126,18 +126,18 @@ def _tool_choice(node: Node | None, tools: tuple[Tool, ...]) -> tuple[ToolChoice
         return None, None
     with node.fields() as fields:
         choice = CHOICES[fields.need("type").word(CHOICES)]
-        serial = fields.take("disable_parallel_tool_use")
+        is_serial = fields.flag("disable_parallel_tool_use")
         if choice is None:
             name = fields.need("name")
             if name.name() not in {tool.name for tool in tools}:
                 raise name.refuse("names a tool that is not among tools")
             choice = NamedTool(name=name.name())
-        return choice, False if serial is not None and serial.flag() else None
+        return choice, False if is_serial else None
 
 
-def _output_config(fields: Fields) -> tuple[str | None, JsonSchemaFormat | None]:
+def _output_config(fields: Fields) -> tuple[ReasoningEffort | None, JsonSchemaFormat | None]:
     """How much effort, and the format of the answer: both in one object, or the format in an older place."""
-    effort: str | None = None
+    effort: ReasoningEffort | None = None
     form = fields.take("output_format")
     if (config := fields.take("output_config")) is not None:
         with config.fields() as said:

@@ -111,12 +111,11 @@ def _call(fields: Fields) -> ToolCallContent:
 
 def _result(fields: Fields) -> ToolResultContent:
     fields.ignore("cache_control", "toolset_name")
-    failed = fields.take("is_error")
     content = fields.take("content")
     return ToolResultContent(
         call_id=fields.need("tool_use_id").name(),
         content="" if content is None else as_content(_said(content, _RESULT)),  # type: ignore[arg-type]  # text, images
-        is_error=failed is not None and failed.flag(),
+        is_error=fields.flag("is_error"),
     )
 
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 from rxstream.errors import RequestError
 
-__all__ = ("Fields", "Node")
+__all__ = ("Fields", "Node", "Refusals")
+
+WordT = TypeVar("WordT", bound=str)
+
+Refusals: TypeAlias = Mapping[str, tuple[str, Collection[Any]]]
+"""Fields that cannot be carried: why, and the values that say no more than the default."""
 
 PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 """A name of a client's own that may be shown: one that is a parameter's name and not a text."""
@@ -51,11 +56,12 @@ class Node:
             raise self.refuse("must not be empty")
         return text
 
-    def word(self, words: Collection[str]) -> str:
+    def word(self, words: Collection[WordT]) -> WordT:
         """It as one of some words."""
-        if not isinstance(self.value, str) or self.value not in words:
-            raise self.refuse(f"must be one of {', '.join(words)}")
-        return self.value
+        for word in words:
+            if word == self.value:
+                return word
+        raise self.refuse(f"must be one of {', '.join(words)}")
 
     def flag(self) -> bool:
         """It as a boolean."""
@@ -137,6 +143,11 @@ class Fields:
         found = self.take(name)
         return "" if found is None else found.text()
 
+    def flag(self, name: str) -> bool:
+        """A boolean that may be there; False where it is not."""
+        found = self.take(name)
+        return found is not None and found.flag()
+
     def ignore(self, *names: str) -> None:
         """Fields that change nothing, whatever they say."""
         for name in names:
@@ -149,9 +160,10 @@ class Fields:
         if found is not None and not any(found.value == value and type(found.value) is type(value) for value in unless):
             raise found.refuse(why)
 
-    def refuse_self(self, why: str) -> RequestError:
-        """The error for the object as a whole."""
-        return Node(None, self._path).refuse(why)
+    def refuse_each(self, refusals: Refusals) -> None:
+        """The same for all fields of a table."""
+        for name, (why, harmless) in refusals.items():
+            self.refuse(name, why, unless=harmless)
 
     def _node(self, name: str, value: Any = None) -> Node:
         shown = name if PLAIN_NAME.fullmatch(name) else "(a name that is not shown)"

@@ -8,22 +8,22 @@ Source: OpenAI's published schema of `CreateChatCompletionRequest`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 from rxstream.gateway.readers.ask import Ask, make_request
-from rxstream.gateway.readers.node import Fields, Node
+from rxstream.gateway.readers.node import Fields, Node, Refusals
 from rxstream.gateway.readers.openai_chat_messages import read_chat_messages
+from rxstream.gateway.readers.response_format import read_response_format
 from rxstream.gateway.readers.sampling import read_effort, read_settings
 from rxstream.gateway.readers.tools import (
     ONLY_FUNCTIONS,
     ToolUse,
     read_function,
-    read_json_schema,
     read_tool_choice,
     read_tools,
 )
-from rxstream.requests import ReasoningOptions, ResponseFormat, Tool
+from rxstream.requests import ReasoningOptions, Tool
 
 __all__ = ("IGNORED", "read_openai_chat")
 
@@ -60,7 +60,7 @@ _LOGPROBS = "the likelihood of tokens cannot be carried: leave it out"
 _AUDIO = "answers of text can be carried: leave it out"
 _OLD = "is an older form: use tools and tool_choice"
 
-REFUSED: Final[Mapping[str, tuple[str, Collection[Any]]]] = {
+REFUSED: Final[Refusals] = {
     "audio": (_AUDIO, ()),
     "function_call": (_OLD, ()),
     "functions": (_OLD, ()),
@@ -75,21 +75,18 @@ REFUSED: Final[Mapping[str, tuple[str, Collection[Any]]]] = {
 }
 """What cannot be carried, why, and what of it asks for no more than the default."""
 
-FORMATS: Final = ("text", "json_object", "json_schema")
-
 
 def read_openai_chat(body: Node) -> Ask:
     """What a body of this API asks for."""
     with body.fields() as fields:
         fields.ignore(*IGNORED)
-        for name, (why, harmless) in REFUSED.items():
-            fields.refuse(name, why, unless=harmless)
+        fields.refuse_each(REFUSED)
         messages = read_chat_messages(fields.need("messages"))
         use = _tool_use(fields)
         settings = read_settings(fields, SETTINGS)
-        form = _response_format(fields.take("response_format"))
+        form = read_response_format(fields.take("response_format"), _schema)
         reasoning = _reasoning(fields.take("reasoning_effort"))
-        stream = fields.take("stream")
+        stream = fields.flag("stream")
         options = _stream_options(fields.take("stream_options"))
     request = make_request(
         messages=messages,
@@ -99,7 +96,7 @@ def read_openai_chat(body: Node) -> Ask:
         reasoning=reasoning,
         **settings,
     )
-    return Ask(request, stream is not None and stream.flag(), options, PARAMETERS)
+    return Ask(request, stream, options, PARAMETERS)
 
 
 def _tool_use(fields: Fields) -> ToolUse:
@@ -125,19 +122,12 @@ def _allowed(fields: Fields) -> Fields:
     return fields.need("allowed_tools").fields()
 
 
-def _response_format(node: Node | None) -> ResponseFormat | None:
-    if node is None:
-        return None
-    with node.fields() as fields:
-        kind: Any = fields.need("type").word(FORMATS)
-        if kind != "json_schema":
-            return kind  # type: ignore[no-any-return]  # one of the two words
-        with fields.need("json_schema").fields() as schema:
-            return read_json_schema(schema)
+def _schema(fields: Fields) -> Fields:
+    return fields.need("json_schema").fields()
 
 
 def _reasoning(node: Node | None) -> ReasoningOptions | None:
-    return None if node is None else ReasoningOptions(effort=read_effort(node))  # type: ignore[arg-type]  # its words
+    return None if node is None else ReasoningOptions(effort=read_effort(node))
 
 
 def _stream_options(node: Node | None) -> dict[str, bool]:

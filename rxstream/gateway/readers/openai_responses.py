@@ -8,18 +8,18 @@ Source: OpenAI's published schema of `CreateResponse`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 from rxstream.gateway.readers.ask import Ask, make_request
-from rxstream.gateway.readers.node import Fields, Node
+from rxstream.gateway.readers.node import Fields, Node, Refusals
+from rxstream.gateway.readers.response_format import read_response_format
 from rxstream.gateway.readers.responses_items import NO_STATE, read_input
 from rxstream.gateway.readers.sampling import read_effort, read_settings
 from rxstream.gateway.readers.tools import (
     ONLY_FUNCTIONS,
     ToolUse,
     read_function,
-    read_json_schema,
     read_tool_choice,
     read_tools,
 )
@@ -59,7 +59,7 @@ IGNORED: Final = (
 
 _LOGPROBS = "the likelihood of tokens cannot be carried: leave it out"
 
-REFUSED: Final[Mapping[str, tuple[str, Collection[Any]]]] = {
+REFUSED: Final[Refusals] = {
     "background": ("this server runs nothing in the background: leave it out, and stream the answer", (False,)),
     "background_options": ("this server runs nothing in the background: leave it out", ()),
     "conversation": (NO_STATE, ()),
@@ -82,22 +82,19 @@ INCLUDED: Final = (
     "message.input_image.image_url",  # of what was sent, and is not sent back
 )
 
-FORMATS: Final = ("text", "json_object", "json_schema")
-
 
 def read_openai_responses(body: Node) -> Ask:
     """What a body of this API asks for."""
     with body.fields() as fields:
         fields.ignore(*IGNORED)
-        for name, (why, harmless) in REFUSED.items():
-            fields.refuse(name, why, unless=harmless)
+        fields.refuse_each(REFUSED)
         _check_include(fields.take("include"))
         messages = [*_instructions(fields.take("instructions")), *read_input(fields.need("input"))]
         use = _tool_use(fields)
         settings = read_settings(fields, SETTINGS)
         form = _text_format(fields.take("text"))
         reasoning = _reasoning(fields.take("reasoning"))
-        stream = fields.take("stream")
+        stream = fields.flag("stream")
     request = make_request(
         messages=messages,
         tools=use.tools,
@@ -106,7 +103,7 @@ def read_openai_responses(body: Node) -> Ask:
         reasoning=reasoning,
         **settings,
     )
-    return Ask(request, stream is not None and stream.flag(), parameters=PARAMETERS)
+    return Ask(request, stream, parameters=PARAMETERS)
 
 
 def _instructions(node: Node | None) -> tuple[Message, ...]:
@@ -140,14 +137,7 @@ def _text_format(node: Node | None) -> ResponseFormat | None:
         return None
     with node.fields() as fields:
         fields.refuse("verbosity", "only OpenAI has it: ask for it in the instructions", unless=("medium",))
-        form = fields.take("format")
-        return None if form is None else _format(form)
-
-
-def _format(node: Node) -> ResponseFormat:
-    with node.fields() as fields:
-        kind: Any = fields.need("type").word(FORMATS)
-        return read_json_schema(fields) if kind == "json_schema" else kind
+        return read_response_format(fields.take("format"), lambda said: said)
 
 
 def _reasoning(node: Node | None) -> ReasoningOptions | None:
@@ -161,4 +151,4 @@ def _reasoning(node: Node | None) -> ReasoningOptions | None:
         effort = fields.take("effort")
         if effort is None:
             return None
-        return ReasoningOptions(effort=read_effort(effort))  # type: ignore[arg-type]  # its words
+        return ReasoningOptions(effort=read_effort(effort))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from rxstream.gateway.readers.node import Fields, Node
+from rxstream.requests.options import ReasoningEffort
 
-__all__ = ("read_settings",)
+__all__ = ("read_effort", "read_settings")
 
-EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+EFFORTS: Final[tuple[ReasoningEffort, ...]] = get_args(ReasoningEffort)
 
 
-def read_effort(node: Node) -> str:
+def read_effort(node: Node) -> ReasoningEffort:
     """How much to think, in a word."""
     return node.word(EFFORTS)
 

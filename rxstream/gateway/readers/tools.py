@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from rxstream.gateway.readers.content import check_unique
 from rxstream.gateway.readers.node import Fields, Node
-from rxstream.requests import JsonSchemaFormat, NamedTool, Tool, ToolChoice
+from rxstream.requests import NamedTool, Tool, ToolChoice
 
-__all__ = ("ONLY_FUNCTIONS", "ToolUse", "read_function", "read_json_schema", "read_tool_choice", "read_tools")
+__all__ = ("ONLY_FUNCTIONS", "ToolUse", "read_function", "read_tool_choice", "read_tools")
 
 CHOICES: Final = ("none", "auto", "required")
 
@@ -80,7 +80,7 @@ def read_tool_choice(
     if node is None:
         return ToolUse(tools)
     if node.is_text:
-        return ToolUse(tools, node.word(CHOICES))  # type: ignore[arg-type]  # the words are those of the type
+        return ToolUse(tools, node.word(CHOICES))
     with node.fields() as fields:
         kind = fields.need("type")
         if kind.value == "allowed_tools":
@@ -99,7 +99,7 @@ def _named(node: Node, tools: tuple[Tool, ...]) -> ToolUse:
 
 
 def _allowed(fields: Fields, tools: tuple[Tool, ...], read_name: Callable[[Fields], Node]) -> ToolUse:
-    mode: Any = fields.need("mode").word(MODES)
+    mode: ToolChoice = fields.need("mode").word(MODES)
     allowed = []
     for entry in fields.need("tools").entries():
         with entry.fields() as said:
@@ -109,13 +109,3 @@ def _allowed(fields: Fields, tools: tuple[Tool, ...], read_name: Callable[[Field
             name = read_name(said)
             allowed.append((name, name.name()))
     return ToolUse(tools).limited_to(allowed, mode)
-
-
-def read_json_schema(fields: Fields) -> JsonSchemaFormat:
-    """A format of the answer by its JSON Schema."""
-    said: dict[str, Any] = {"schema": fields.need("schema").object(), "name": fields.need("name").name()}
-    if (description := fields.take("description")) is not None:
-        said["description"] = description.text()
-    if (strict := fields.take("strict")) is not None:
-        said["strict"] = strict.flag()
-    return JsonSchemaFormat(**said)
