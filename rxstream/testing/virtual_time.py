@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import math
 import selectors
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar, TypeVarTuple, Unpack
@@ -73,6 +74,7 @@ class VirtualClockLoop(asyncio.SelectorEventLoop):
         self._patience_seconds = patience_seconds
         self._real = selectors.DefaultSelector()
         super().__init__(_JumpingSelector(self._real, self._wait))
+        self._shortest_tick: float = self._clock_resolution
 
     def time(self) -> float:
         """Seconds of the virtual clock."""
@@ -108,6 +110,8 @@ class VirtualClockLoop(asyncio.SelectorEventLoop):
             ready = self._real.select(self._grace_seconds)
         if not ready:
             self._now = round(self._now + timeout, DIGITS)
+            # What asyncio adds to the time to see which timers are due: after half a year it would add nothing.
+            self._clock_resolution = max(self._shortest_tick, math.ulp(self._now))
         return ready
 
     def _wait_for_input(self) -> list[tuple[selectors.SelectorKey, int]]:

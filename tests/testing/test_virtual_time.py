@@ -43,6 +43,16 @@ def test_a_wait_longer_than_one_select_may_last_is_one_jump_after_the_other() ->
     assert run_virtual(main()) == 10 * 24 * 3600
 
 
+@pytest.mark.parametrize("seconds", [1e7, 2e7, 1e9])
+def test_a_timer_is_due_also_where_the_clock_has_no_digits_for_its_delay(seconds: float) -> None:
+    async def main() -> None:
+        await asyncio.sleep(seconds)
+        for _ in range(3):
+            await asyncio.sleep(1e-9)
+
+    run_virtual(main())
+
+
 def test_timers_fire_in_the_order_of_their_times_and_at_them() -> None:
     async def main() -> list[tuple[str, float]]:
         loop = asyncio.get_running_loop()
