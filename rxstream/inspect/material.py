@@ -99,6 +99,11 @@ class Tape:
         self.ending: EndingKind | None = None
         self._rest: Iterator[Item] = iter(())
 
+    def come_to(self, at_seconds: float) -> float:
+        """The time of what is read now: nothing comes before what came before it, whatever it says."""
+        self.now = max(self.now, at_seconds)
+        return self.now
+
     def read(self, items: Iterator[Item]) -> Iterator[Item]:
         """The items that are about to be read."""
         self._rest = items
@@ -135,10 +140,10 @@ class _TellingReader(RecordingReader):
 
     def _told(self) -> Iterator[Item]:
         for item in super().__iter__():
-            self._tape.now = item.at_seconds
+            now = self._tape.come_to(item.at_seconds)
             if isinstance(item.value, bytes):
-                self._tape.chunk(item.at_seconds, len(item.value))
+                self._tape.chunk(now, len(item.value))
             yield item
         if self.ending is not None:
-            self._tape.now = self.ending.at_seconds
+            self._tape.come_to(self.ending.at_seconds)
             self._tape.ending = self.ending.kind

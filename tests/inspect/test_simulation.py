@@ -78,6 +78,15 @@ def test_times_that_are_no_times_are_not_played(tmp_path: Path) -> None:
     assert inspect_recording(path, Reader()).queue is None
 
 
+def test_a_time_before_the_last_one_is_that_one(tmp_path: Path) -> None:
+    path = recording(tmp_path / "a.jsonl", [(0.0, TextDelta("a")), (1e300, TextDelta("b"))], Ending("completed", 9.0))
+    facts = inspect_recording(path, Reader())
+    assert (facts.queue, facts.seconds) == (None, 1e300)
+    path = recording(tmp_path / "a.jsonl", [(5.0, TextDelta("a")), (2.0, TextDelta("b"))], Ending("completed", 1.0))
+    facts = inspect_recording(path)
+    assert (list(facts.events.at), facts.seconds) == ([5.0, 5.0], 5.0)
+
+
 def test_nothing_is_simulated_where_nobody_asks_or_nothing_came(tmp_path: Path) -> None:
     path = recording(tmp_path / "a.jsonl", [], Ending("completed", 1.0))
     assert inspect_recording(path, Reader()).queue is None
