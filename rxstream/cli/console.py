@@ -7,13 +7,14 @@ from typing import NoReturn
 import typer
 
 from rxstream.cli.exit_codes import WRONG_USE
+from rxstream.sinks.terminal_text import TerminalText
 
 __all__ = ("missing_extra", "refuse", "say")
 
 
 def say(text: str) -> None:
-    """One line for the user, beside the output."""
-    typer.echo(text, err=True)
+    """One line for the user, beside the output. A model's name or a server's word may be in it: it moves no cursor."""
+    typer.echo(TerminalText().feed(text), err=True)
 
 
 def refuse(text: str) -> NoReturn:

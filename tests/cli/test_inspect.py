@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rxstream.events import Finish, TextDelta
+from rxstream.events import Finish, ResponseStart, TextDelta
 from rxstream.recording.endings import Ending
 from tests.inspect.kit import CHAT, recording
 
@@ -49,6 +49,13 @@ def test_a_page_of_its_own_is_replaced_and_nothing_else_is(rxstream: CommandLine
         assert (done.returncode, done.stdout) == (2, "")
         assert f"'{out}' is there and is no page of this command: name another file" in done.stderr
         assert (tmp_path / out).read_bytes() == before
+
+
+def test_what_a_recording_calls_its_model_moves_no_cursor(rxstream: CommandLine, tmp_path: Path) -> None:
+    items: list[Any] = [(0.25, ResponseStart("r", "a\x1b]0;owned\x07\x1b[2J\0b")), (0.5, Finish("stop"))]
+    recording(tmp_path / "answer.jsonl", items, Ending("completed", 1.0))
+    done = rxstream("inspect", "answer.jsonl")
+    assert "a recording of events · ab, 2 events" in done.stderr.splitlines()[0]
 
 
 def test_a_picture_alone_and_both(rxstream: CommandLine, answer: Path, tmp_path: Path) -> None:
