@@ -126,7 +126,10 @@ def _audio(answer: _Answer) -> JsonValue:
     parts = [part for part in answer.parts if isinstance(part, MediaPart) and part.media_type.startswith("audio/")]
     if not parts:
         return None
-    data = b64encode(b"".join(part.decode() for part in parts)).decode()
+    try:
+        data = b64encode(b"".join(part.decode() for part in parts)).decode()
+    except ValueError:  # no base64: it goes on as it came, as it does in a stream
+        data = "".join(part.data for part in parts)
     return {"data": data, "format": parts[0].media_type.removeprefix("audio/")}
 
 

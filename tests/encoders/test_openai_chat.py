@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from rxstream.encoders import EncoderEnd, encoder
+from rxstream.encoders import EncoderEnd, encode_body, encoder
 from rxstream.errors import LimitError, ProviderError, TransportError
 from rxstream.events import (
     Annotation,
@@ -36,7 +36,7 @@ from rxstream.events import (
 )
 from rxstream.limits import Limits
 from tests.encoders.answers import answers
-from tests.encoders.kit import Written, write
+from tests.encoders.kit import Written, reduce, write
 from tests.event_strategies import event_streams
 
 START = ResponseStart("r1", "m1")
@@ -180,6 +180,12 @@ def test_an_annotation_keeps_the_providers_object_and_its_type() -> None:
         [{"type": "url_citation", "url": "https://a.b"}],
         [{"type": "odd", "data": "plain"}],
     ]
+
+
+def test_audio_that_is_no_base64_goes_on_as_it_came() -> None:
+    said = reduce([START, MediaDelta("audio/wav", "@@@", "q"), STOP])
+    message = json.loads(encode_body("openai-chat", said))["choices"][0]["message"]
+    assert message["audio"] == {"data": "@@@", "format": "wav"}
 
 
 def test_the_pieces_of_an_image_become_one_address_and_audio_stays_in_pieces() -> None:
