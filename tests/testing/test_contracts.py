@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
+import httpx
 import pytest
 import reactivex as rx
 from reactivex import Observable
@@ -14,8 +15,11 @@ from reactivex import operators as rx_ops
 import rxstream as rxs
 from rxstream import operators as ops
 from rxstream.operators import overflow
+from rxstream.recording import Recording
+from rxstream.recording.endings import Ending
+from rxstream.recording.lines import Header, Item
 from rxstream.sinks.terminal import TerminalSink
-from rxstream.sources import from_aiter, from_chunks, from_iterable
+from rxstream.sources import from_aiter, from_chunks, from_iterable, http_stream, replay
 from rxstream.testing.contracts import ContractError, check_operator, check_policy, check_sink, check_source
 from tests.flow.kit import told_async
 from tests.reactive.table import ROWS, Row
@@ -127,10 +131,30 @@ def test_a_policy_that_breaks_a_promise_is_found(make: Callable[[], Any], promis
     assert caught.value.promise == promise
 
 
+class Body(httpx.AsyncByteStream):
+    """A chunk every half second."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in told_async([b"a", b"b"], [], waits=[0.5, 0.5]):
+            yield chunk
+
+
+def of_http() -> Observable[bytes]:
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, stream=Body()))
+    return http_stream(httpx.AsyncClient(transport=transport), "POST", "http://provider/")
+
+
+def of_a_recording() -> Observable[Any]:
+    items = tuple(Item(seconds, b"%g" % seconds) for seconds in (0.5, 1.0, 7.0))
+    return replay(Recording(Header("bytes"), items, Ending("end", 8.0)))
+
+
 SOURCES: dict[str, tuple[Callable[[], Observable[Any]], bool]] = {
     "from_iterable": (lambda: from_iterable([1, 2, 3]), True),
     "from_chunks": (lambda: from_chunks([b"a", b"b"]), True),
     "from_aiter": (lambda: from_aiter(told_async([1, 2, 3], [], waits=[0.5])), False),
+    "http_stream": (of_http, True),
+    "replay": (of_a_recording, True),
     "an error": (lambda: rx.concat(from_iterable([1, 2]), rx.throw(ValueError("of the source"))), True),
 }
 
