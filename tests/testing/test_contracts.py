@@ -146,7 +146,7 @@ def of_http() -> Observable[bytes]:
 
 def of_a_recording() -> Observable[Any]:
     items = tuple(Item(seconds, b"%g" % seconds) for seconds in (0.5, 1.0, 7.0))
-    return replay(Recording(Header("bytes"), items, Ending("end", 8.0)))
+    return replay(Recording(Header("bytes"), items, Ending("completed", 8.0)))
 
 
 SOURCES: dict[str, tuple[Callable[[], Observable[Any]], bool]] = {
