@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rxstream.cli.console import refuse, say
@@ -21,14 +21,26 @@ def run_config_check(file: Path | None, write: Callable[[str], None]) -> None:
     """Look for everything that would keep the gateway from starting, and say what it would serve."""
     try:
         config = load_config(file)
-        check_exposure(config.server)
-        configured_tokens(config.server)
-        names = asyncio.run(_names(config))
-    except (ConfigError, ServeError, CatalogueError, ValueError) as error:
+    except ConfigError as error:
         refuse(str(error))
+    problems = [*_exposure(config)]
+    try:
+        names = asyncio.run(_names(config))
+    except CatalogueError as error:
+        problems.append(str(error))
+    if problems:
+        refuse("\n".join(problems))
     write(f"these settings are good: {config.server.host}:{config.server.port} serves")
     for name in names or ("the local model, for no other is named",):
         write(f"  {name}")
+
+
+def _exposure(config: Config) -> Iterator[str]:
+    try:
+        configured_tokens(config.server)
+        check_exposure(config.server)
+    except (ServeError, ValueError) as error:
+        yield str(error)
 
 
 async def _names(config: Config) -> tuple[str, ...]:

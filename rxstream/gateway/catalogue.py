@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from rxstream.diagnostics import Diagnostics
@@ -78,11 +79,9 @@ class Catalogue:
         self._targets: dict[str, Target] = {}
         self._served: dict[tuple[str, str], Target] = {}
         self._open: dict[str, Target] = {}
-        for number, entry in enumerate(config.models):
-            self._add(number, entry)
+        _all(partial(self._add, number, entry) for number, entry in enumerate(config.models))
         self._aliases: dict[str, Target] = {}
-        for alias, name in config.aliases.items():
-            self._aliases[alias] = self._behind(alias, name)
+        _all(partial(self._name, alias, name) for alias, name in config.aliases.items())
 
     def show(self, name: str) -> tuple[str, Target]:
         """A name as `/v1/models` has it, and what is behind it. `provider/*` can be looked at, and not asked.
@@ -163,11 +162,13 @@ class Catalogue:
             problem = problem.replace(argument, setting)
         raise CatalogueError(f"{_where(number, entry)}: {problem}")
 
-    def _behind(self, alias: str, name: str) -> Target:
+    def _name(self, alias: str, name: str) -> None:
         found = self._find_entry(name)
         if found is None:
             raise CatalogueError(f"aliases.{alias}: {self._nothing(name)}")
-        return Target(found.endpoint, found.model, alias, alias, found.provider, found.wire, found.timeout)
+        self._aliases[alias] = Target(
+            found.endpoint, found.model, alias, alias, found.provider, found.wire, found.timeout
+        )
 
     def _find_entry(self, name: str) -> Target | None:
         if target := self._targets.get(name):
@@ -190,6 +191,18 @@ class Catalogue:
         shown = ", ".join(names[:SHOWN_NAMES]) + (", ..." if len(names) > SHOWN_NAMES else "")
         said = repr(name) if len(name) <= MAX_NAME and name.isprintable() else "of that name"
         return f"there is no model {said}; there {'are' if len(names) > 1 else 'is'} {shown or 'none'}"
+
+
+def _all(steps: Iterable[Callable[[], None]]) -> None:
+    """Take every step, and tell all that fail at once: who mends settings mends them in one go."""
+    problems = []
+    for step in steps:
+        try:
+            step()
+        except CatalogueError as error:
+            problems.append(str(error))
+    if problems:
+        raise CatalogueError("\n".join(problems))
 
 
 def is_model_name(text: str) -> bool:

@@ -54,6 +54,15 @@ def test_what_would_keep_the_gateway_from_starting_is_told(
     assert why in done.stderr
 
 
+def test_all_that_would_keep_the_gateway_from_starting_is_told_at_once(rxstream: CommandLine, tmp_path: Path) -> None:
+    other = GOOD.replace('"m"', '"n"').replace("groq", "openai")
+    (tmp_path / "gateway.toml").write_text('[server]\nhost = "0.0.0.0"\n' + GOOD + other)
+    done = rxstream("config", "check", "gateway.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    for why in ("RXSTREAM_TOKENS", "GROQ_API_KEY", "OPENAI_API_KEY"):
+        assert why in done.stderr
+
+
 def test_settings_are_made_of_litellms_and_pass_the_check(rxstream: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(LITELLM)
     printed = rxstream("config", "import-litellm", "config.yaml")
