@@ -13,9 +13,6 @@ __all__ = ("error_response", "format_of", "own_path")
 FORMATS = (("/v1/messages", "anthropic"), ("/v1/responses", "openai-responses"), ("/api/chat", "ai-sdk-ui"))
 """Which API's words an error has, by the beginning of the path; everywhere else it is OpenAI's."""
 
-UNREAD = (408, 413)
-"""Answers to requests that are not read to their end: the connection is of no more use."""
-
 
 def own_path(scope: Scope) -> str:
     """The path of a request, seen from the gateway: without that of the application it is mounted in."""
@@ -40,6 +37,6 @@ def error_response(error: BaseException, format: str) -> Response:
     headers = {**retry_headers(error), "content-type": error_content_type(format)}
     if status == 401:
         headers["www-authenticate"] = "Bearer"
-    if status in UNREAD:
+    if isinstance(error, Refusal) and error.is_unread:
         headers["connection"] = "close"
     return Response(error_body(format, error), status, headers)

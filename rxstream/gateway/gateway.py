@@ -6,6 +6,7 @@ from typing import Any
 
 from rxstream.cancellation import Cancellation
 from rxstream.diagnostics import Diagnostics, FileDiagnostics
+from rxstream.gateway.body_budget import BodyBudget
 from rxstream.gateway.catalogue import Catalogue
 from rxstream.gateway.config import Config
 from rxstream.gateway.log import GatewayLog
@@ -33,6 +34,7 @@ class Gateway:
         )
         self.catalogue = Catalogue(config, client, diagnostics=self.diagnostics)
         self.slots = StreamSlots(config.server.max_concurrent_streams)
+        self.bodies = BodyBudget(config.server.max_held_body_bytes)
         self.metrics = Metrics(self.slots)
         self.log = GatewayLog(access=config.log.access)
         self.stop = Cancellation()

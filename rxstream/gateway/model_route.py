@@ -15,6 +15,7 @@ from rxstream.encoders import body_failure, encode_body
 from rxstream.errors import StreamError, TruncatedStreamError
 from rxstream.events import Event
 from rxstream.gateway.asked import Asked, asked_model, read_asked
+from rxstream.gateway.body_budget import BodyShare
 from rxstream.gateway.errors import error_response
 from rxstream.gateway.exchange import Exchange
 from rxstream.gateway.gateway import Gateway
@@ -73,8 +74,8 @@ class ModelRoute:
     async def _serve(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
         refusal: StreamError | None = None
         try:
-            with self._gateway.slots.take():
-                await self._answer(exchange, scope, receive, send)
+            with self._gateway.slots.take(), self._gateway.bodies.share() as share:
+                await self._answer(exchange, scope, receive, send, share)
         except ClientGone:
             pass  # the exchange takes it for that unless it is told otherwise
         except StreamError as error:
@@ -83,8 +84,8 @@ class ModelRoute:
             exchange.failed(refusal)
             await error_response(refusal, self.format)(scope, receive, send)
 
-    async def _answer(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
-        asked = await self._read(exchange, scope, receive)
+    async def _answer(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send, share: BodyShare) -> None:
+        asked = await self._read(exchange, scope, receive, share)
         events = _ask(exchange, asked)
         if asked.stream:
             exchange.is_streamed = True
@@ -93,11 +94,12 @@ class ModelRoute:
             response = await self._whole(exchange, events, asked, receive)
         await response(scope, receive, send)
 
-    async def _read(self, exchange: Exchange, scope: Scope, receive: Receive) -> Asked:
+    async def _read(self, exchange: Exchange, scope: Scope, receive: Receive, share: BodyShare) -> Asked:
         server, limits = self._gateway.config.server, self._gateway.config.limits
         body = await read_body(
             scope,
             receive,
+            share,
             max_bytes=server.max_body_bytes,
             max_depth=limits.max_json_depth,
             timeout_seconds=server.body_timeout,

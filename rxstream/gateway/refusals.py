@@ -7,11 +7,13 @@ from rxstream.providers.provider_request import InexpressibleError
 
 __all__ = (
     "Refusal",
+    "bodies_full",
     "busy",
     "draining",
     "inexpressible",
     "not_allowed",
     "too_large",
+    "too_late",
     "wrong_body",
     "wrong_token",
 )
@@ -25,18 +27,31 @@ class Refusal(RequestError):
         status: the HTTP status.
         category: what it is, for the client's own error type.
         retry: whether another attempt makes sense.
+        is_unread: the request is not read to its end, so that its connection is of no more use.
     """
 
     def __init__(
-        self, message: str, *, status: int, category: Category = "invalid_request", retry: RetryHint | None = None
+        self,
+        message: str,
+        *,
+        status: int,
+        category: Category = "invalid_request",
+        retry: RetryHint | None = None,
+        is_unread: bool = False,
     ) -> None:
         super().__init__(message, category=category, retry=retry, phase="before_stream")
         self.status = status
+        self.is_unread = is_unread
 
 
 def wrong_body(problem: str, *, status: int = 400) -> Refusal:
     """A body that cannot be read."""
     return Refusal(problem, status=status)
+
+
+def too_late(seconds: float) -> Refusal:
+    """A body that took too long."""
+    return Refusal(f"the request was not there after {seconds:g} s", status=408, is_unread=True)
 
 
 def too_large(limit: int) -> Refusal:
@@ -45,6 +60,18 @@ def too_large(limit: int) -> Refusal:
         f"the body of the request is over max_body_bytes={limit}; the gateway's [server] max_body_bytes sets it",
         status=413,
         category="too_large",
+        is_unread=True,
+    )
+
+
+def bodies_full(limit: int, after_seconds: float) -> Refusal:
+    """A body that there is no room for beside the others."""
+    return Refusal(
+        f"the requests that are in hand would be over max_held_body_bytes={limit}: try again in a moment",
+        status=503,
+        category="overloaded",
+        retry=RetryHint(retryable=True, after_seconds=after_seconds),
+        is_unread=True,
     )
 
 

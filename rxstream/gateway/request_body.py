@@ -9,8 +9,9 @@ from pydantic_core import from_json
 from starlette.types import Receive, Scope
 
 from rxstream.errors import LimitError
+from rxstream.gateway.body_budget import BodyShare
 from rxstream.gateway.body_values import MAX_VALUES, holds_too_many
-from rxstream.gateway.refusals import Refusal, too_large, wrong_body
+from rxstream.gateway.refusals import Refusal, too_large, too_late, wrong_body
 from rxstream.providers.payloads import check_depth
 
 __all__ = ("ClientGone", "read_body")
@@ -23,28 +24,30 @@ class ClientGone(Exception):
 
 
 async def read_body(
-    scope: Scope, receive: Receive, *, max_bytes: int, max_depth: int, timeout_seconds: float
+    scope: Scope, receive: Receive, share: BodyShare, *, max_bytes: int, max_depth: int, timeout_seconds: float
 ) -> dict[str, Any]:
     """The object that a client sent.
 
     Args:
         scope: the request's.
         receive: gives its body.
+        share: takes its bytes from what may be held in all.
         max_bytes: the longest body; one byte more is not kept.
         max_depth: how deep it may nest.
         timeout_seconds: how long the client may take.
 
     Raises:
-        Refusal: it is too long, holds too many values, no JSON, no object, nests too deep, or is not there in time.
+        Refusal: it is too long, there is no room for it, it holds too many values, is no JSON, no object, nests too
+            deep, or is not there in time.
         ClientGone: the client left.
     """
     headers = dict(scope["headers"])  # of several with one name the last counts
     _check_head(headers, max_bytes)
     try:
         async with asyncio.timeout(timeout_seconds):
-            data = await _gather(receive, max_bytes)
+            data = await _gather(receive, share, max_bytes)
     except TimeoutError:
-        raise wrong_body(f"the request was not there after {timeout_seconds:g} s", status=408) from None
+        raise too_late(timeout_seconds) from None
     return _parse(data, max_depth)
 
 
@@ -60,15 +63,17 @@ def _check_head(headers: dict[bytes, bytes], max_bytes: int) -> None:
         raise too_large(max_bytes)
 
 
-async def _gather(receive: Receive, max_bytes: int) -> bytes:
+async def _gather(receive: Receive, share: BodyShare, max_bytes: int) -> bytes:
     data = bytearray()
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientGone
-        data += message.get("body", b"")
-        if len(data) > max_bytes:
+        piece = message.get("body", b"")
+        if len(data) + len(piece) > max_bytes:
             raise too_large(max_bytes)
+        share.take(len(piece))
+        data += piece
         if not message.get("more_body", False):
             return bytes(data)
 

@@ -91,6 +91,14 @@ def test_the_settings_that_come_out_are_loaded_by_the_gateway(tmp_path: Path) ->
     assert config.models[0].timeout == 30
 
 
+HUGE = {"max_request_size_mb": 1000}
+
+
+def test_a_longest_body_over_what_is_held_in_all_raises_that_too() -> None:
+    settings, _ = imported([{"model_name": "a", "litellm_params": {"model": "groq/a"}}], general_settings=HUGE)
+    assert settings["server"] == {"max_body_bytes": 1000 << 20, "max_held_body_bytes": 1000 << 20}
+
+
 def test_what_is_not_carried_is_told() -> None:
     gives_no_text = "only text is served, and its name says that it gives something else: it is left out"
     assert import_litellm(EXAMPLE).notes == (

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from rxstream.gateway.config.provider_names import check_provider
 from rxstream.limits import Limits
@@ -21,6 +22,9 @@ KIB = 1024
 MIB = 1024 * KIB
 
 ANY_MODEL = "*"
+
+SAME_NAME = "same_name"
+"""The kind of pydantic error for two models of one name; its context has the `number` of the second."""
 
 
 class _Section(BaseModel):
@@ -52,6 +56,12 @@ class ServerConfig(_Section):
         description="names other than this machine's own that the `Host` header may have while there are no tokens",
     )
     max_body_bytes: int = Field(default=32 * MIB, ge=1, description="the longest body of a request, in bytes")
+    max_held_body_bytes: int = Field(
+        default=512 * MIB,
+        ge=1,
+        description="the bodies of all requests in hand, in bytes as they were sent: those being read, and those whose "
+        "answer still runs; one that does not fit gets status 503",
+    )
     max_concurrent_streams: int = Field(
         default=256, ge=1, description="requests to models that run at once; one more gets status 429"
     )
@@ -67,9 +77,9 @@ class ServerConfig(_Section):
         default=60.0, description="how long a client may take nothing of its answer before it is cut off"
     )
     head_wait_seconds: Seconds = Field(
-        default=15.0,
+        default=5.0,
         description="how long the status of a streamed answer waits for its first piece: until then an error of the "
-        "provider is an HTTP error, and after it an error frame",
+        "provider is an HTTP error, and after it, behind a first comment, an error frame",
     )
     keep_alive_seconds: Seconds = Field(
         default=15.0, description="after so much silence a comment is sent, which keeps proxies from closing"
@@ -92,6 +102,12 @@ class ServerConfig(_Section):
             if not said or said.strip() != said or not said.isascii() or not said.isprintable():
                 raise ValueError("a token is made of printable ASCII characters, with no blank at either end")
         return tokens
+
+    @model_validator(mode="after")
+    def _one_body_fits(self) -> ServerConfig:
+        if self.max_held_body_bytes < self.max_body_bytes:
+            raise ValueError("max_held_body_bytes is under max_body_bytes: the longest body would never fit")
+        return self
 
 
 class ModelConfig(_Section):
@@ -187,5 +203,6 @@ class Config(BaseModel):
             other = first.setdefault(entry.public_name, number)
             if other != number:
                 both = f"models[{other}] and models[{number}]"
-                raise ValueError(f"{both} have the same name {entry.public_name!r}: give one of them another `name`")
+                problem = f"{both} have the same name {entry.public_name!r}: give one of them another `name`"
+                raise PydanticCustomError(SAME_NAME, "{problem}", {"problem": problem, "number": number})
         return self

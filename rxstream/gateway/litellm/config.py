@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import yaml
 
+from rxstream.gateway.config import ServerConfig
 from rxstream.gateway.config.toml_text import toml_text
 from rxstream.gateway.litellm.models import Deployment, PlainKeys, read_deployment
 from rxstream.gateway.litellm.notes import Notes, section
@@ -122,6 +123,8 @@ def _server(said: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
         server["max_concurrent_streams"] = int(streams)
     if (size := _positive(general, "max_request_size_mb")) is not None and size * MIB >= 1:
         server["max_body_bytes"] = int(size * MIB)
+        if server["max_body_bytes"] > ServerConfig().max_held_body_bytes:
+            server["max_held_body_bytes"] = server["max_body_bytes"]
     notes.not_carried("general_settings", general)
     settings = section(said, "litellm_settings", notes)
     if (seconds := _positive(settings, "request_timeout")) is not None:
