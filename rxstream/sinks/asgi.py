@@ -78,7 +78,7 @@ class EventStreamResponse(Response):
         status_code: int = 200,
         headers: Mapping[str, str] | None = None,
         background: BackgroundTask | None = None,
-        head_wait_seconds: float | None = 2.0,
+        head_wait_seconds: float | None = 5.0,
         keep_alive_seconds: float | None = 15.0,
         write_timeout_seconds: float | None = 30.0,
         cancellation: Cancellation | None = None,

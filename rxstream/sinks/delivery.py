@@ -46,7 +46,7 @@ class Pace:
         write_timeout_seconds: the longest wait for one send.
     """
 
-    head_wait_seconds: float | None = 2.0
+    head_wait_seconds: float | None = 5.0
     keep_alive_seconds: float | None = 15.0
     write_timeout_seconds: float | None = 30.0
 

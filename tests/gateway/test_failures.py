@@ -9,6 +9,8 @@ import httpx
 import pytest
 from pydantic import JsonValue
 
+from rxstream.gateway.config import ServerConfig
+from rxstream.sinks.delivery import Pace
 from rxstream.testing import Cut, Reply, Reset, ScriptedProvider, Send, Stall, answer, error_reply, json_reply, run
 
 from .kit import ASK, CHAT, MESSAGES, asking, client_of, config_for
@@ -158,6 +160,11 @@ def test_after_the_wait_for_content_the_status_is_said_and_a_failure_is_a_frame(
     assert said.status_code == 200
     assert said.text.startswith(": keep-alive\n\n")
     assert "first_event" in said.text.split("\n\n")[-2]
+
+
+def test_the_status_waits_as_long_as_that_of_an_answer_in_an_application_of_ones_own() -> None:
+    assert ServerConfig().head_wait_seconds == Pace().head_wait_seconds
+    assert ServerConfig().keep_alive_seconds == Pace().keep_alive_seconds
 
 
 def test_nothing_listens_where_the_provider_should_be() -> None:
