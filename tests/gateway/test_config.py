@@ -114,7 +114,11 @@ def test_every_mistake_is_told_with_its_line(file: Path) -> None:
         ("[server", "g.toml:1: it is not TOML: Expected ']'"),
         (
             "[[models]]\nprovider='openai'\n[[models]]\nprovider='openai'\n",
-            "g.toml: models[0] and models[1] have the same name 'openai'",
+            "g.toml:3: models[1].name: models[0] and models[1] have the same name 'openai'",
+        ),
+        (
+            "[[models]]\nprovider='openai'\n[[models]]\nprovider='groq'\n[[models]]\nprovider='groq'\nname='openai'\n",
+            "g.toml:7: models[2].name: models[0] and models[2] have the same name 'openai'",
         ),
         (
             "[[models]]\nprovider='cohere-v1'",

@@ -5,7 +5,7 @@ where in the file a mistake stands, and `settings_page` writes their page of the
 """
 
 from rxstream.gateway.config.settings import Config, LogConfig, ModelConfig, ServerConfig, TelemetryConfig
-from rxstream.gateway.config.sources import ConfigError, Mistake, load_config
+from rxstream.gateway.config.sources import ConfigError, Mistake, load_config, place_of
 
 __all__ = (
     "Config",
@@ -16,4 +16,5 @@ __all__ = (
     "ServerConfig",
     "TelemetryConfig",
     "load_config",
+    "place_of",
 )

@@ -14,9 +14,11 @@ from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from rxstream.gateway.config.lines import SettingLines
-from rxstream.gateway.config.settings import Config
+from rxstream.gateway.config.settings import SAME_NAME, Config
 
-__all__ = ("ConfigError", "Mistake", "load_config")
+__all__ = ("ConfigError", "Mistake", "load_config", "place_of")
+
+Loc = tuple[int | str, ...]
 
 PREFIX: Final = "RXSTREAM__"
 
@@ -85,10 +87,29 @@ def load_config(path: Path | str | None = None, *, overrides: Mapping[str, Any] 
         raise ConfigError((Mistake("", f"{problem}; lists and tables are written as JSON", "the environment"),))
     assert isinstance(problem, ValidationError)
     # Without the input: a wrong value may be a secret in the wrong place.
-    errors = problem.errors(include_url=False, include_input=False, include_context=False)
+    errors = problem.errors(include_url=False, include_input=False)
     find = _Finder(SettingLines(text), "the settings" if path is None else str(path), overrides)
-    mistakes = [_mistake(entry["loc"], entry["type"], entry["msg"], find) for entry in errors]
+    mistakes = [_mistake(_loc(entry), entry["type"], entry["msg"], find) for entry in errors]
     raise ConfigError(tuple(sorted(mistakes, key=lambda mistake: mistake.line or 0)))
+
+
+def place_of(setting: Loc, path: Path | str | None = None, *, overrides: Mapping[str, Any] | None = None) -> str | None:
+    """File and line, such as `gateway.toml:5`, of a setting that was read well and turned out to be wrong later.
+
+    Args:
+        setting: such as `("models", 1, "api_key_env")`; where that is left out, what holds it is found.
+        path: as `load_config` was given it.
+        overrides: likewise.
+
+    Returns:
+        None where the file did not say it: the command line, the environment or nobody did.
+    """
+    path = path or os.environ.get("RXSTREAM_CONFIG") or None
+    if path is None or not setting:
+        return None
+    text, _ = _read_file(Path(path))
+    _, line = _Finder(SettingLines(text), str(path), overrides or {}).place(setting)
+    return None if line is None else f"{path}:{line}"
 
 
 def _settings_class(table: Mapping[str, Any], overrides: Mapping[str, Any]) -> type[Config]:
@@ -185,7 +206,7 @@ class _Finder:
         self._shown = shown
         self._overrides = overrides
 
-    def place(self, loc: tuple[int | str, ...]) -> tuple[str, int | None]:
+    def place(self, loc: Loc) -> tuple[str, int | None]:
         """Who said it, and the line where that is the file."""
         if self._is_overridden(loc):
             return "the command line", None
@@ -196,24 +217,29 @@ class _Finder:
             return variable.upper(), None
         return self._shown, self._lines.find(loc)
 
-    def _is_overridden(self, loc: tuple[int | str, ...]) -> bool:
+    def _is_overridden(self, loc: Loc) -> bool:
         said = self._overrides.get(str(loc[0])) if loc else None
         return loc[1] in said if isinstance(said, Mapping) and len(loc) > 1 else said is not None
 
 
-def _mistake(loc: tuple[int | str, ...], kind: str, message: str, find: _Finder) -> Mistake:
+def _loc(error: Mapping[str, Any]) -> Loc:
+    """Where an error is; of two models with one name it is the second, which pydantic does not know."""
+    return ("models", error["ctx"]["number"], "name") if error["type"] == SAME_NAME else error["loc"]
+
+
+def _mistake(loc: Loc, kind: str, message: str, find: _Finder) -> Mistake:
     place, line = find.place(loc)
     return Mistake(_dotted(loc), _problem(loc, kind, message), place, line)
 
 
-def _dotted(loc: tuple[int | str, ...]) -> str:
+def _dotted(loc: Loc) -> str:
     text = ""
     for part in loc:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text
 
 
-def _problem(loc: tuple[int | str, ...], kind: str, message: str) -> str:
+def _problem(loc: Loc, kind: str, message: str) -> str:
     if kind == "extra_forbidden":
         return _unknown(loc)
     if kind == "missing":
@@ -221,7 +247,7 @@ def _problem(loc: tuple[int | str, ...], kind: str, message: str) -> str:
     return message.removeprefix("Value error, ")
 
 
-def _unknown(loc: tuple[int | str, ...]) -> str:
+def _unknown(loc: Loc) -> str:
     if loc[-1] == "api_key":
         return 'a key does not belong into this file: name the variable that holds it, api_key_env = "..."'
     known = _known_keys(loc[:-1])
@@ -229,7 +255,7 @@ def _unknown(loc: tuple[int | str, ...]) -> str:
     return "there is no such setting" + (f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}")
 
 
-def _known_keys(loc: tuple[int | str, ...]) -> tuple[str, ...]:
+def _known_keys(loc: Loc) -> tuple[str, ...]:
     model: type[BaseModel] = Config
     for part in loc:
         if isinstance(part, str):
