@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import hmac
 import logging
 from typing import Any
 
 import httpx
 import pytest
 from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
 from starlette.routing import Mount
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from rxstream.gateway.app import create_app
 from rxstream.gateway.config import ServerConfig
-from rxstream.gateway.security import configured_tokens, is_loopback_host
+from rxstream.gateway.security import Security, configured_tokens, is_loopback_host
 from rxstream.gateway.serve import ServeError, check_exposure
 from rxstream.testing import answer, run
 
@@ -80,6 +82,44 @@ def test_a_token_opens_in_each_of_the_ways_that_clients_have(headers: dict[str, 
 def test_nothing_else_opens(headers: dict[str, str]) -> None:
     paths = [CHAT, MESSAGES, "/v1/models", "/metrics", "/v1/nothing", "/openapi.json", "/staticx", "/healthz/"]
     assert statuses([(path, headers) for path in paths], **TOKENS) == [401] * len(paths)
+
+
+def test_the_time_of_a_refusal_tells_nothing_of_the_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Said(bytes):
+        """What a client sent, which nobody may compare in any other way."""
+
+        def __eq__(self, other: object) -> bool:
+            raise AssertionError("a comparison that ends at the first byte that differs")
+
+        __hash__ = None  # type: ignore[assignment]
+
+    compared: list[tuple[bytes, bytes]] = []
+
+    def compare(said: bytes, known: bytes) -> bool:
+        compared.append((bytes(said), bytes(known)))
+        return equal(said, known)
+
+    async def main(said: bytes) -> int:
+        app = Security(PlainTextResponse("in"), ServerConfig(), ("first", "second"))
+        scope = {"type": "http", "path": "/v1/models", "headers": [(b"host", b"x"), (b"x-api-key", Said(said))]}
+        statuses: list[int] = []
+
+        async def receive() -> Any:
+            return {"type": "http.request"}
+
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+
+        await app(scope, receive, send)
+        return statuses[0]
+
+    equal = hmac.compare_digest
+    monkeypatch.setattr(hmac, "compare_digest", compare)
+    for said, status in ((b"first", 200), (b"second", 200), (b"third", 401)):
+        compared.clear()
+        assert run(main(said)) == status
+        assert compared == [(said, b"first"), (said, b"second")]  # also behind one that is equal
 
 
 def test_a_gateway_inside_another_application_is_the_same() -> None:

@@ -161,6 +161,20 @@ def test_a_body_without_a_length_is_bounded_while_it_is_read() -> None:
     run(main())
 
 
+def test_a_body_that_is_announced_too_long_is_refused_before_any_of_it() -> None:
+    async def main() -> None:
+        async with (
+            assert_no_leaks(),
+            running(config_for("http://127.0.0.1:9", server={"max_body_bytes": 10})) as gateway,
+        ):
+            with RawClient(gateway.address) as client:
+                await client.send_head(CHAT, "content-type: application/json", "content-length: 11")
+                seen = await client.read_until(b"max_body_bytes=10;")
+        assert seen.startswith(b"HTTP/1.1 413 ")
+
+    run(main())
+
+
 def test_a_head_without_end_is_refused() -> None:
     async def main() -> None:
         async with assert_no_leaks(), running(config_for("http://127.0.0.1:9")) as gateway:
