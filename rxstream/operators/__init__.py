@@ -2,6 +2,10 @@
 
 `from rxstream import operators as ops`, then `source.pipe(ops.parse("openai-chat"), ops.bounded_buffer(), ...)`; they
 stand in one pipe with the operators of `reactivex`.
+
+A file has the name of its operator, but for the parts that several share: `buffer/` (of `bounded_buffer`, `fan_out` and
+`share_bounded`), `overflow` (its policies), `branch` and `hub` (of the two that share a source), `tool_calls/` (of
+`run_tools`), `clock` (of the three that run out of time), `framings` (of `frame` and `parse`), and `event_size`.
 """
 
 from rxstream.operators import overflow

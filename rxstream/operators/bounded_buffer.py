@@ -12,9 +12,9 @@ from rxstream.flow.demand import Demand
 from rxstream.flow.scheduler import FlowScheduler
 from rxstream.flow.scope import Scope
 from rxstream.limits import DEFAULT_LIMITS, Limits
-from rxstream.operators.buffer_queue import MIN_BYTES, BufferQueue
-from rxstream.operators.buffer_stats import BufferStats
-from rxstream.operators.buffer_subscription import BufferSubscription, PulledBuffer
+from rxstream.operators.buffer.queue import MIN_BYTES, BufferQueue
+from rxstream.operators.buffer.stats import BufferStats
+from rxstream.operators.buffer.subscription import BufferSubscription, PulledBuffer
 from rxstream.operators.overflow import OverflowPolicy, pause
 
 __all__ = ("BufferStats", "BufferedObservable", "bounded_buffer")

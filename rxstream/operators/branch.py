@@ -12,7 +12,7 @@ from rxstream.errors import BufferOverflow
 from rxstream.events import Cancelled
 from rxstream.flow.scheduler import Cancellable, FlowScheduler
 from rxstream.flow.scope import send_error
-from rxstream.operators.buffer_subscription import BufferSubscription, PulledBuffer
+from rxstream.operators.buffer.subscription import BufferSubscription, PulledBuffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -73,7 +73,7 @@ def check_on_bad_frame(on_bad_frame: str) -> None:
 class Decoding(Stage[InT, Event]):
     """What every stage that decodes shares: the decoder's state, and the phase of an error."""
 
-    __slots__ = ("_decoder", "_diagnostics", "_has_content", "_on_bad_frame")
+    __slots__ = ("_decoder", "_diagnostics", "_has_content", "_on_bad_frame", "_strangers")
 
     def __init__(
         self,
@@ -88,6 +88,7 @@ class Decoding(Stage[InT, Event]):
         self._on_bad_frame = on_bad_frame
         self._diagnostics = diagnostics
         self._has_content = False
+        self._strangers: int | None = 0  # how many events the wire has no word for; None as soon as it has for one
 
     def read(self, payloads: Iterable[Payload]) -> list[Event]:
         """The events of `payloads`. The wire's last word, or a fault, ends the stream after them."""
@@ -101,6 +102,9 @@ class Decoding(Stage[InT, Event]):
             self._recover(error, rest, out)
         if not self._has_content:
             self._has_content = any(type(event) in _CONTENT for event in out)
+        if self._strangers is not None:
+            is_strange = all(type(event) is ProviderEvent for event in out)
+            self._strangers = self._strangers + len(out) if is_strange else None
         if decoder.done and self._end is None:
             self._close_decoder(out)
             if self._end is None:
@@ -144,7 +148,14 @@ class Decoding(Stage[InT, Event]):
         try:
             self._decoder.close(out)
         except StreamError as error:
-            self.end_with(self._known(error, out))
+            self.end_with(self._known(self._perhaps_of_another_wire(error), out))
+
+    def _perhaps_of_another_wire(self, error: StreamError) -> StreamError:
+        """An answer that was read by the decoder of another wire is empty; that it was not is worth a word."""
+        if not self._strangers or not isinstance(error, TruncatedStreamError):
+            return error
+        hint = f"no event of {self._strangers} is one that this wire knows: is it the wire that was asked?"
+        return TruncatedStreamError(f"{error.public.message}; {hint}", retry=error.public.retry, phase=error.phase)
 
     def abort(self, error: Exception, out: list[Event]) -> None:
         """The stream fails from outside: what must not be lost goes out before `error`."""

@@ -13,9 +13,9 @@ from rxstream.events import Event
 from rxstream.flow.scheduler import FlowScheduler
 from rxstream.flow.stage import stage_operator
 from rxstream.limits import Limits
-from rxstream.operators.tool_plan import ToolPlan
-from rxstream.operators.tool_run import DescribeError
-from rxstream.operators.tool_runner import ToolRunner
+from rxstream.operators.tool_calls.plan import ToolPlan
+from rxstream.operators.tool_calls.run import DescribeError
+from rxstream.operators.tool_calls.runner import ToolRunner
 from rxstream.tools.function_tool import FunctionTool, as_tools
 
 __all__ = ("run_tools",)

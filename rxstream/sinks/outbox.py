@@ -9,7 +9,7 @@ from typing import Any, Final
 from rxstream.encoders.jsonl import event_json
 from rxstream.errors import BufferOverflow
 from rxstream.events import Cancelled, Event, ToolResult
-from rxstream.operators.buffer_queue import BufferQueue
+from rxstream.operators.buffer.queue import BufferQueue
 
 __all__ = ("Outbox",)
 

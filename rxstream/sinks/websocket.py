@@ -17,7 +17,7 @@ from rxstream.events import CancelCause, Event, Finish
 from rxstream.flow.scope import report_exception
 from rxstream.limits import DEFAULT_LIMITS, Limits
 from rxstream.operators.bounded_buffer import BufferStats
-from rxstream.operators.buffer_queue import BufferQueue
+from rxstream.operators.buffer.queue import BufferQueue
 from rxstream.operators.overflow import OverflowPolicy, pause, pauses_when_full
 from rxstream.response.error_json import error_json_object
 from rxstream.sinks.client import Message

@@ -19,7 +19,7 @@ from reactivex import operators as rx_ops
 
 from rxstream.consume.iterate import EventIterator, iterate
 from rxstream.operators.bounded_buffer import BufferStats, bounded_buffer
-from rxstream.operators.buffer_subscription import PulledBuffer
+from rxstream.operators.buffer.subscription import PulledBuffer
 from rxstream.sources import from_aiter, from_iterable
 from rxstream.testing.leaks import settle
 from tests.flow.chains import (

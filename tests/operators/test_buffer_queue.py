@@ -9,7 +9,7 @@ import pytest
 from rxstream.errors import BufferOverflow, PolicyError, StreamError
 from rxstream.events import Cancelled, Event, ProviderEvent, ReasoningDelta, TextDelta, Usage, UsageUpdate
 from rxstream.operators import overflow
-from rxstream.operators.buffer_queue import BufferQueue
+from rxstream.operators.buffer.queue import BufferQueue
 from tests.operators.buffers import Always, both_ways, loss, pour, texts
 
 USAGE = UsageUpdate(Usage(1, 2, 3))

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from rxstream.events import Event, TextDelta, Usage, UsageUpdate
-from rxstream.operators import buffer_join, overflow
-from rxstream.operators.buffer_queue import BufferQueue
+from rxstream.operators import overflow
+from rxstream.operators.buffer import join
+from rxstream.operators.buffer.queue import BufferQueue
 from rxstream.operators.overflow import BufferState, Coalesce
 from tests.operators.buffers import both_ways, pour, texts
 
@@ -30,8 +31,8 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
         return join
 
-    monkeypatch.setattr(buffer_join.Tail, "joined_to", counting(buffer_join.Tail.joined_to))
-    monkeypatch.setattr("rxstream.operators.buffer_waiting.joined_text", counting(buffer_join.joined_text))
+    monkeypatch.setattr(join.Tail, "joined_to", counting(join.Tail.joined_to))
+    monkeypatch.setattr("rxstream.operators.buffer.waiting.joined_text", counting(join.joined_text))
     return sizes
 
 

@@ -322,6 +322,20 @@ def test_wrong_use_is_refused_at_assembly(options: dict[str, str]) -> None:
         ops.frame("smoke")
 
 
+@pytest.mark.parametrize("size", [1, 10_000])
+def test_an_answer_of_another_wire_is_not_only_called_empty(size: int) -> None:
+    body = b"".join(WIRES["anthropic"](ANSWER))
+
+    async def main() -> None:
+        events, error = await read(cut(body, size), ops.parse("openai-chat"))
+        assert isinstance(error, rxs.TruncatedStreamError)
+        assert f"no event of {len(events)} is one that this wire knows" in str(error)
+        _, error = await read([b'data: {"choices":[]}\n\n'], ops.parse("openai-chat"))
+        assert "this wire" not in str(error)
+
+    run(main())
+
+
 def test_state_is_made_for_each_subscription() -> None:
     events = rxs.from_chunks([chat("a")[:20], chat("a")[20:], STOP]).pipe(ops.parse("openai-chat"))
 

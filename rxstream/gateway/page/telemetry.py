@@ -21,7 +21,7 @@ from rxstream.events import (
 )
 from rxstream.gateway.meter import Meter
 from rxstream.gateway.page.upstream_line import UpstreamLine
-from rxstream.operators.buffer_stats import BufferStats
+from rxstream.operators.buffer.stats import BufferStats
 
 __all__ = ("PageTelemetry",)
 

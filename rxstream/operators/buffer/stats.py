@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rxstream.operators.buffer_queue import BufferQueue
+    from rxstream.operators.buffer.queue import BufferQueue
 
 __all__ = ("BufferStats", "Pauses")
 

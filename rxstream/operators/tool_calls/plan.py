@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rxstream.cancellation import Cancellation
-from rxstream.operators.tool_run import DescribeError
+from rxstream.operators.tool_calls.run import DescribeError
 from rxstream.tools.function_tool import FunctionTool
 
 __all__ = ("ToolPlan",)

@@ -13,7 +13,7 @@ from rxstream.flow.demand import Demand
 from rxstream.flow.scheduler import FlowScheduler
 from rxstream.flow.scope import send_error
 from rxstream.flow.stage import connect
-from rxstream.operators.buffer_queue import BufferQueue
+from rxstream.operators.buffer.queue import BufferQueue
 
 __all__ = ("BufferSubscription", "PulledBuffer")
 

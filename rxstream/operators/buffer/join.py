@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from rxstream.operators.buffer_loss import Loss
+from rxstream.operators.buffer.loss import Loss
 from rxstream.operators.overflow import can_join
 from rxstream.response.pieces import FOLD_PIECES, Pieces
 

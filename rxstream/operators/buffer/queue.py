@@ -12,8 +12,8 @@ from typing import Any, Final, TypeVar
 from rxstream.errors import BufferOverflow, PolicyError
 from rxstream.events import DROPPABLE_EVENTS, Cancelled, TextDelta
 from rxstream.operators import overflow
-from rxstream.operators.buffer_stats import Pauses
-from rxstream.operators.buffer_waiting import Waiting
+from rxstream.operators.buffer.stats import Pauses
+from rxstream.operators.buffer.waiting import Waiting
 from rxstream.operators.event_size import ENVELOPE_BYTES, event_bytes, split_event, utf8_bytes
 
 __all__ = ("MIN_BYTES", "BufferQueue")

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar, cast
 
 from rxstream.events import Cancelled
-from rxstream.operators.buffer_join import Tail, joined_text
-from rxstream.operators.buffer_loss import Loss
+from rxstream.operators.buffer.join import Tail, joined_text
+from rxstream.operators.buffer.loss import Loss
 from rxstream.operators.event_size import ENVELOPE_BYTES, event_bytes
 from rxstream.operators.overflow import can_join
 

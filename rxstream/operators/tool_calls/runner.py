@@ -24,9 +24,9 @@ from rxstream.flow.demand import Demand
 from rxstream.flow.scheduler import Cancellable, FlowScheduler
 from rxstream.flow.stage import Stage, connect
 from rxstream.limits import Limits
-from rxstream.operators.call_ledger import CallLedger
-from rxstream.operators.tool_plan import ToolPlan
-from rxstream.operators.tool_run import ToolRun
+from rxstream.operators.tool_calls.ledger import CallLedger
+from rxstream.operators.tool_calls.plan import ToolPlan
+from rxstream.operators.tool_calls.run import ToolRun
 
 __all__ = ("ToolRunner",)
 
