@@ -41,8 +41,8 @@ def test_what_is_no_cause_is_refused_and_nothing_is_cancelled() -> None:
 def test_who_listens_hears_it_once_in_order_before_cancel_returns() -> None:
     stop = rxs.Cancellation()
     heard: list[tuple[str, Cancelled]] = []
-    for name in "ab":
-        stop.add_callback(lambda event, name=name: heard.append((name, event)))  # type: ignore[misc]
+    stop.add_callback(lambda event: heard.append(("a", event)))
+    stop.add_callback(lambda event: heard.append(("b", event)))
     stop.cancel("operator")
     stop.cancel("operator")
     assert heard == [("a", Cancelled("operator")), ("b", Cancelled("operator"))]

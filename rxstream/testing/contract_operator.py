@@ -6,6 +6,7 @@ import asyncio
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from reactivex import Observable
@@ -72,8 +73,8 @@ def check_operator(
     if expected is not None:
         keep("the values are the expected ones", outputs == case.facts(expected), shown(outputs))
     for is_async in (False, True):
-        run_check("demand", lambda is_async=is_async: case.pull_by_pull(outputs, is_async))  # type: ignore[misc]
-        run_check("dispose", lambda is_async=is_async: case.dispose_at_every_turn(is_async))  # type: ignore[misc]
+        run_check("demand", partial(case.pull_by_pull, outputs, is_async))
+        run_check("dispose", partial(case.dispose_at_every_turn, is_async))
     needs = run_check("reads", case.reads_for_each_output)
     run_check("reads", lambda: case.reads_no_further(needs))
     run_check("errors", lambda: case.error_behind_items(outputs, answers_errors))

@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeGuard
 
 from reactivex.subject import Subject
@@ -64,10 +65,10 @@ def check_policy(make_policy: Callable[[], OverflowPolicy], *, streams: int = 40
             pace = chance.choice(PACES)
             takes = [chance.choice(pace) for _ in events]
             case = _Case(events, takes, max_events, max_bytes)
-            alone = run_check("a stream", lambda case=case: case.run(make_policy()))  # type: ignore[misc]
+            alone = run_check("a stream", partial(case.run, make_policy()))
             case.check(alone)
             shared = make_policy()
-            pair = run_check("two streams", lambda case=case, shared=shared: case.run_twice(shared))  # type: ignore[misc]
+            pair = run_check("two streams", partial(case.run_twice, shared))
             promise = "one instance serves two streams as it serves one"
             keep(promise, all(run.events == alone.events for run in pair), "the second stream ended otherwise")
 

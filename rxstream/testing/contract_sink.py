@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Callable
+from functools import partial
 from typing import Final, get_args
 
 from rxstream.cancellation import Cancellation
@@ -91,7 +92,7 @@ def check_sink(make_sink: Callable[[], Sink]) -> None:
     check_maker(make_sink, "check_sink(MySink)")
     run_check("every event", lambda: _every_event(make_sink))
     for outcome in OUTCOMES:
-        run_check("an end", lambda outcome=outcome: _only_an_end(make_sink, outcome))  # type: ignore[misc]
+        run_check("an end", partial(_only_an_end, make_sink, outcome))
     run_check("a whole stream", lambda: _whole_stream(make_sink))
     run_check("a dispose", lambda: _dispose_at_every_turn(make_sink))
     run_check("a cancellation", lambda: _cancel_at_every_turn(make_sink))
