@@ -14,6 +14,7 @@ from rxstream.endpoint import Endpoint, connect
 from rxstream.errors import RequestError, StreamError
 from rxstream.gateway.config import Config, ModelConfig
 from rxstream.gateway.config.provider_names import spoken_wire
+from rxstream.gateway.config.provider_place import PLACES, placed_environ
 
 __all__ = ("Catalogue", "CatalogueError", "Target")
 
@@ -25,6 +26,7 @@ SHOWN_NAMES: Final = 20
 SETTINGS: Final[Mapping[str, str]] = {
     "pass api_key=...": "name another variable with api_key_env",
     "pass base_url=...": "give it a base_url",
+    "set AWS_REGION": "give it a region, or set AWS_REGION",
 }
 """What `connect` tells a programmer, for who writes settings."""
 
@@ -155,6 +157,12 @@ class Catalogue:
                 headers=entry.headers,
                 limits=self._config.limits,
                 diagnostics=self._diagnostics,
+                environ=placed_environ(
+                    os.environ,
+                    entry.provider,
+                    {setting: getattr(entry, setting) for setting in PLACES},
+                    has_address=entry.base_url is not None,
+                ),
             )
         except StreamError as error:
             problem = str(error)

@@ -104,6 +104,42 @@ def test_what_cannot_be_offered_is_told_at_the_start(
         catalogue(models, aliases)
 
 
+def address_of(entry: dict[str, Any]) -> str:
+    """The URL that a model of these settings is asked at."""
+    endpoint = catalogue([{"name": "m", "model": "x", **entry}], {}).find("m").endpoint
+    return endpoint._address.url("/chat/completions", "x")
+
+
+def test_a_model_has_a_region_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "k")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    bedrock = {"provider": "bedrock-converse"}
+    assert address_of(bedrock).startswith("https://bedrock-runtime.us-east-1.amazonaws.com/")
+    assert address_of({**bedrock, "region": "eu-west-1"}).startswith("https://bedrock-runtime.eu-west-1.amazonaws.com/")
+    monkeypatch.setenv("AWS_BEDROCK_BASE_URL", "https://elsewhere.example")
+    assert address_of({**bedrock, "region": "eu-west-1"}).startswith("https://bedrock-runtime.eu-west-1.amazonaws.com/")
+    assert address_of({**bedrock, "region": "eu-west-1", "base_url": "http://127.0.0.1:9"}).startswith(
+        "http://127.0.0.1:9"
+    )
+
+
+def test_a_model_of_azure_has_a_version_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_VERSION", "2023-01-01")
+    azure = {"provider": "azure", "base_url": "https://a.example"}
+    assert address_of(azure) == "https://a.example/openai/deployments/x/chat/completions?api-version=2023-01-01"
+    dated = "https://a.example/openai/deployments/x/chat/completions?api-version=2024-10-21"
+    assert address_of({**azure, "api_version": "2024-10-21"}) == dated
+    preview = "https://a.example/openai/v1/chat/completions?api-version=preview"
+    assert address_of({**azure, "api_version": "preview"}) == preview
+
+
+def test_a_region_that_nobody_says_can_be_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_BEDROCK_BASE_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(CatalogueError, match="give it a region, or set AWS_REGION or AWS_DEFAULT_REGION"):
+        catalogue([{"provider": "bedrock-converse", "model": "x"}], {})
+
+
 def test_a_client_of_its_own_is_closed() -> None:
     async def main() -> None:
         own = Catalogue(Config.model_validate({"models": MODELS}))

@@ -124,6 +124,15 @@ def test_every_mistake_is_told_with_its_line(file: Path) -> None:
             "[[models]]\nprovider='cohere-v1'",
             "g.toml:2: models[0].provider: answers of 'cohere-v1' can be read, but no",
         ),
+        (
+            "[[models]]\nprovider='openai'\nregion='eu'",
+            "g.toml:3: models[0].region: requests to 'openai' have no place for it: leave it out",
+        ),
+        (
+            "[[models]]\nprovider='bedrock-converse'\napi_version='1'",
+            "g.toml:3: models[0].api_version: requests to 'bedrock-converse' have no place for it",
+        ),
+        ("[[models]]\nprovider='bedrock-converse'\nregion='a/b'", "g.toml:3: models[0].region: String should match"),
     ],
 )
 def test_a_mistake_is_found_wherever_toml_lets_it_stand(file: Path, text: str, told: str) -> None:

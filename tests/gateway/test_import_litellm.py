@@ -245,11 +245,19 @@ def test_a_mode_picks_the_responses_api() -> None:
 
 
 def test_what_something_else_does_is_told_with_its_name() -> None:
-    _, notes = imported([entry("bedrock/x", aws_region_name="eu", aws_secret_access_key=SECRET)])
+    _, notes = imported([entry("bedrock/x", aws_region_name="os.environ/R", aws_secret_access_key=SECRET)])
     assert notes == (
         "model_list[0] (m): aws_region_name: set AWS_REGION",
         "model_list[0] (m): aws_secret_access_key: set AWS_SECRET_ACCESS_KEY",
     )
+    _, notes = imported([entry("groq/x", api_version="2024-10-21")])
+    assert notes == ("model_list[0] (m): api_version: set OPENAI_API_VERSION, where it is a date",)
+
+
+def test_a_region_and_a_version_are_those_of_their_model() -> None:
+    azure = entry("azure/gpt", api_version="2024-10-21", api_base="https://a.openai.azure.com")
+    settings, _ = imported([entry("bedrock/x", aws_region_name="eu-west-1"), azure])
+    assert (settings["models"][0]["region"], settings["models"][1]["api_version"]) == ("eu-west-1", "2024-10-21")
 
 
 def test_an_alias_of_a_model_that_is_not_there_is_left_out() -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from rxstream.gateway.config.provider_names import check_provider
+from rxstream.gateway.config.provider_place import variables_of
 from rxstream.limits import Limits
 
 __all__ = ("Config", "LogConfig", "ModelConfig", "ServerConfig", "TelemetryConfig")
@@ -123,6 +124,17 @@ class ModelConfig(_Section):
     base_url: str | None = Field(
         default=None, description="where the provider is; without it a variable such as `OPENAI_BASE_URL`, or its own"
     )
+    region: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9-]+$",
+        description="which region it is asked in, such as `eu-central-1`, for Amazon Bedrock; without it `AWS_REGION`",
+    )
+    api_version: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9._-]+$",
+        description="which version of its API it is asked by, such as `2024-10-21`, for Azure; without it "
+        "`OPENAI_API_VERSION`",
+    )
     api_key_env: str | None = Field(
         default=None, description="the environment variable with the key; without it the provider's own variable"
     )
@@ -138,6 +150,14 @@ class ModelConfig(_Section):
     def _known_provider(cls, provider: str) -> str:
         check_provider(provider)
         return provider
+
+    @field_validator("region", "api_version")
+    @classmethod
+    def _has_a_place(cls, said: str | None, info: ValidationInfo) -> str | None:
+        provider = info.data.get("provider")
+        if said is not None and provider is not None and not variables_of(provider, str(info.field_name)):
+            raise ValueError(f"requests to {provider!r} have no place for it: leave it out")
+        return said
 
     @field_validator("name")
     @classmethod

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
+from rxstream.gateway.config.provider_place import variables_of
 from rxstream.gateway.config.settings import ANY_MODEL
 from rxstream.gateway.litellm.notes import Notes
 from rxstream.gateway.litellm.providers import Served, UnknownProvider, read_model
@@ -23,6 +24,12 @@ MODES: Final = ("chat", "completion", "responses")
 
 OTHER_MODES: Final = ("embedding", "tts-", "whisper", "dall-e", "rerank", "moderation", "transcribe", "gpt-image")
 """What is in the names of models that give no text, where `model_info.mode` does not say what they give."""
+
+PLACES: Final[Mapping[str, str]] = {"aws_region_name": "region", "api_version": "api_version"}
+"""Our settings for what says where at the provider a model is."""
+
+PLACE: Final = re.compile(r"[A-Za-z0-9-]+")
+"""What our settings take as a region, and as a version."""
 
 ELSEWHERE: Final[Mapping[str, str]] = {
     "api_version": "set OPENAI_API_VERSION, where it is a date",
@@ -48,6 +55,7 @@ class Deployment:
         base_url: where it is; None is the provider's own place.
         key_variable: the variable with its key; None is the provider's own.
         timeout: how long an answer may take, in seconds.
+        places: its region and the version of its API, by the names of our settings, where they are said.
     """
 
     name: str
@@ -55,6 +63,7 @@ class Deployment:
     base_url: str | None = None
     key_variable: str | None = None
     timeout: float | None = None
+    places: Mapping[str, str] = field(default_factory=dict)
 
     def entry(self, name: str) -> dict[str, Any]:
         """Its table in our settings, under `name`."""
@@ -64,6 +73,7 @@ class Deployment:
             # At an address of its own no model is that of a server with a single one.
             "model": ANY_MODEL if self.served.model is None and self.base_url else self.served.model,
             "base_url": self.base_url,
+            **self.places,
             "api_key_env": self.key_variable,
             "timeout": self.timeout,
         }
@@ -144,7 +154,8 @@ class _Reader:
         )
         name = self._public_name(served)
         key = self._key(served, has_address=address is not None)
-        deployment = Deployment(name, served, _trimmed(address, served), key, self._timeout())
+        places = self._places(served)
+        deployment = Deployment(name, served, _trimmed(address, served), key, self._timeout(), places)
         self._tell_the_rest()
         return deployment
 
@@ -207,6 +218,15 @@ class _Reader:
         # The first variable that is asked at the provider's own place need not be said.
         known = [] if has_address else [key.variable for key in find_wire(served.provider).service.keys[:1]]
         return None if variable in known else variable
+
+    def _places(self, served: Served) -> dict[str, str]:
+        """Where at the provider, as far as it has such a place; what stands in a variable is told with the rest."""
+        found = {}
+        for name, setting in PLACES.items():
+            said = self._params.get(name)
+            if isinstance(said, str) and PLACE.fullmatch(said) and variables_of(served.provider, setting):
+                found[setting] = self._params.pop(name)
+        return found
 
     @property
     def _where(self) -> str:
