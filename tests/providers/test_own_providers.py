@@ -71,7 +71,7 @@ def test_a_taken_name_is_refused_unless_asked_to_replace() -> None:
 
 
 def test_a_provider_of_an_unknown_wire_is_refused() -> None:
-    with pytest.raises(ValueError, match="no wire 'nothing'"):
+    with pytest.raises(ValueError, match="no wire or provider 'nothing'"):
         register_provider("acme", wire="nothing")
 
 
