@@ -22,7 +22,7 @@ from pydantic_core import from_json
 
 from rxstream import events
 from rxstream.encoders.anthropic_words import error_event, stop_reason, usage_object
-from rxstream.encoders.encoder import EncoderEnd, End
+from rxstream.encoders.encoder import UNKNOWN_MODEL, EncoderEnd, End
 from rxstream.encoders.ending import failure_of, is_gone
 from rxstream.encoders.frames import SSE_CONTENT_TYPE, SSE_HEADERS, json_bytes, named_frame
 from rxstream.encoders.openai_finish import EXPLAINS_A_CUT
@@ -52,8 +52,6 @@ from rxstream.events import (
 from rxstream.response.usage import merge_usage
 
 __all__ = ("AnthropicEncoder", "as_input")
-
-UNKNOWN_MODEL: Final = "unknown"
 
 
 class AnthropicEncoder:

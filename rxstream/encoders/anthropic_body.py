@@ -6,9 +6,9 @@ import uuid
 
 from pydantic import JsonValue
 
-from rxstream.encoders.anthropic import UNKNOWN_MODEL, as_input
+from rxstream.encoders.anthropic import as_input
 from rxstream.encoders.anthropic_words import error_event, stop_reason, usage_object
-from rxstream.encoders.encoder import EncoderEnd
+from rxstream.encoders.encoder import UNKNOWN_MODEL, EncoderEnd
 from rxstream.encoders.frames import json_bytes
 from rxstream.encoders.openai_finish import EXPLAINS_A_CUT
 from rxstream.errors import DecodeError
@@ -29,7 +29,7 @@ def anthropic_body(response: Response, *, model: str | None = None, message_id: 
         message_id: the message's id; None is the provider's, or a new one.
     """
     if response.outcome not in ("completed", "incomplete"):
-        return json_bytes(error_event(EncoderEnd(response.outcome, response.error, response.cancel_cause)))
+        return json_bytes(error_event(EncoderEnd.of(response)))
     broken = broken_call(response)
     if broken is not None:
         return json_bytes(error_event(EncoderEnd("failed", broken)))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol, Self
 
 from rxstream.events import CancelCause, Event
-from rxstream.response.response import Outcome
+from rxstream.response.response import Outcome, Response
 
-__all__ = ("Encoder", "EncoderEnd", "End")
+__all__ = ("UNKNOWN_MODEL", "Encoder", "EncoderEnd", "End")
+
+UNKNOWN_MODEL: Final = "unknown"
+"""The model's name where nobody said it, for clients that must have one."""
 
 
 class End(Protocol):
@@ -38,6 +41,11 @@ class EncoderEnd:
     outcome: Outcome
     error: Exception | None = None
     cause: CancelCause | None = None
+
+    @classmethod
+    def of(cls, response: Response) -> Self:
+        """How a whole answer ended."""
+        return cls(response.outcome, response.error, response.cancel_cause)
 
 
 class Encoder(Protocol):

@@ -22,7 +22,7 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from rxstream import events
-from rxstream.encoders.encoder import EncoderEnd, End
+from rxstream.encoders.encoder import UNKNOWN_MODEL, EncoderEnd, End
 from rxstream.encoders.ending import is_gone
 from rxstream.encoders.frames import DONE, KEEP_ALIVE, SSE_CONTENT_TYPE, SSE_HEADERS, data_frame, json_bytes
 from rxstream.encoders.media_pieces import MediaPieces
@@ -56,7 +56,6 @@ from rxstream.response.usage import merge_usage
 
 __all__ = ("OpenAIChatEncoder", "new_chat_id")
 
-UNKNOWN_MODEL: Final = "unknown"
 MARK: Final = b"\0"  # what no JSON holds
 ROLE: Final = b'{"role":"assistant","content":""}'
 OWN_WORDS: Final = frozenset(("stop", "length", "tool_calls", "content_filter"))

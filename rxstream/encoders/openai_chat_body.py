@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from pydantic import JsonValue
 
-from rxstream.encoders.encoder import EncoderEnd
+from rxstream.encoders.encoder import UNKNOWN_MODEL, EncoderEnd
 from rxstream.encoders.frames import json_bytes
-from rxstream.encoders.openai_chat import OWN_WORDS, UNKNOWN_MODEL, new_chat_id
+from rxstream.encoders.openai_chat import OWN_WORDS, new_chat_id
 from rxstream.encoders.openai_chat_parts import (
     annotation_entry,
     call_signature,
@@ -45,7 +45,7 @@ def openai_chat_body(
         created: when it was made, in seconds since 1970; None is now.
     """
     if response.outcome not in ("completed", "incomplete"):
-        return json_bytes({"error": end_object(EncoderEnd(response.outcome, response.error, response.cancel_cause))})
+        return json_bytes({"error": end_object(EncoderEnd.of(response))})
     answers: list[_Answer] = [*response.choices] if len(response.choices) > 1 else [response]
     reasons = {answer.finish_reason for answer in answers}
     is_cut = response.outcome == "incomplete" and reasons.isdisjoint(EXPLAINS_A_CUT)

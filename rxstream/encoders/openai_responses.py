@@ -27,7 +27,7 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from rxstream import events
-from rxstream.encoders.encoder import End
+from rxstream.encoders.encoder import UNKNOWN_MODEL, End
 from rxstream.encoders.ending import failure_of, is_gone
 from rxstream.encoders.frames import DONE, KEEP_ALIVE, SSE_CONTENT_TYPE, SSE_HEADERS
 from rxstream.encoders.media_pieces import MediaPieces
@@ -72,8 +72,6 @@ from rxstream.limits import DEFAULT_LIMITS, Limits
 from rxstream.response.usage import merge_usage
 
 __all__ = ("OpenAIResponsesEncoder",)
-
-UNKNOWN_MODEL: Final = "unknown"
 
 
 class OpenAIResponsesEncoder:

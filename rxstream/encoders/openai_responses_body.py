@@ -60,7 +60,7 @@ def openai_responses_body(
         created: when it was made, in seconds since 1970; None is now.
     """
     if response.outcome not in ("completed", "incomplete"):
-        return json_bytes({"error": end_object(EncoderEnd(response.outcome, response.error, response.cancel_cause))})
+        return json_bytes({"error": end_object(EncoderEnd.of(response))})
     choice = response.choices[0].choice if response.choices else response.parts[0].choice if response.parts else 0
     encoder = OpenAIResponsesEncoder(
         model=model or response.model,
