@@ -13,12 +13,17 @@ from rxstream.encoders.encoding import Encoding
 from rxstream.events import Cancelled, Event, cancelled_events
 from rxstream.flow.scheduler import FlowScheduler
 from rxstream.flow.stage import Stage, stage_operator
+from rxstream.limits import Limits
 
 __all__ = ("encode",)
 
 
 def encode(
-    format: str | Callable[..., Encoder], *, diagnostics: Diagnostics | None = None, **options: Any
+    format: str | Callable[..., Encoder],
+    *,
+    limits: Limits | None = None,
+    diagnostics: Diagnostics | None = None,
+    **options: Any,
 ) -> Callable[[Observable[Event]], Observable[bytes]]:
     """Write a stream of events as the bytes of an API.
 
@@ -35,6 +40,8 @@ def encode(
     Args:
         format: a name of `rxstream.encoders.encoder_names()`, or what makes an encoder of your own; one is made for
             each subscription.
+        limits: what may be kept of the answer, in a format that must keep some of it; an encoder of your own is given
+            them only where you say them here.
         diagnostics: where the protected detail of an error goes: the client is told its safe sentence alone.
         options: the encoder's own, such as `include_usage=True` of `openai-chat`.
 
@@ -48,13 +55,15 @@ def encode(
         TypeError: it has no such option.
     """
 
-    def make_encoder() -> Encoder:
-        return encoder(format, **options) if isinstance(format, str) else format(**options)
+    def make_encoder(bounds: Limits | None) -> Encoder:
+        if isinstance(format, str):
+            return encoder(format, limits=bounds, **options)
+        return format(**options) if limits is None else format(limits=limits, **options)
 
-    make_encoder()  # a wrong name or option is told now, not when somebody subscribes
+    make_encoder(limits)  # a wrong name or option is told now, not when somebody subscribes
 
     def make(observer: abc.ObserverBase[bytes], flow: FlowScheduler) -> _EncodeStage:
-        return _EncodeStage(observer, flow, Encoding(make_encoder()), diagnostics)
+        return _EncodeStage(observer, flow, Encoding(make_encoder(flow.scope.limits_for(limits))), diagnostics)
 
     return stage_operator(make)
 

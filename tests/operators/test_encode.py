@@ -105,6 +105,43 @@ def test_an_image_over_its_limit_ends_the_stream_as_an_error() -> None:
     assert b"never" not in b"".join(items)
 
 
+@pytest.mark.parametrize("format", ["openai-chat", "openai-responses", "ai-sdk-ui"])
+@pytest.mark.parametrize(
+    ("own", "inherited", "is_over"),
+    [
+        (None, Limits(max_media_bytes=4), True),
+        (Limits(max_media_bytes=8), Limits(max_media_bytes=4), False),
+        (Limits(max_media_bytes=4), Limits(max_media_bytes=8), True),
+        (None, None, False),
+    ],
+)
+def test_its_limits_are_its_own_and_else_those_of_its_consumer(
+    format: str, own: Limits | None, inherited: Limits | None, is_over: bool
+) -> None:
+    events: list[Event] = [*TEXT, MediaDelta("image/png", "AAAABBBB", "q"), STOP]
+
+    async def main() -> bytes:
+        encoded = rxs.from_iterable(events).pipe(ops.encode(format, limits=own))
+        return b"".join([piece async for piece in rxs.iterate(encoded, limits=inherited)])
+
+    assert (b"max_media_bytes=4" in run(main())) is is_over
+
+
+def test_an_encoder_of_ones_own_is_given_the_limits_that_are_said() -> None:
+    given: list[Limits | None] = []
+
+    def make(limits: Limits | None = None) -> JSONLEncoder:
+        given.append(limits)
+        return JSONLEncoder()
+
+    own = Limits(max_media_bytes=4)
+    written(TEXT, make, limits=own)
+    assert given == [own, own]  # once to see that it can be made, once for the subscription
+    given.clear()
+    written(TEXT, make)
+    assert given == [None, None]
+
+
 def test_a_slow_reader_stops_the_source() -> None:
     sent: list[int] = []
 
