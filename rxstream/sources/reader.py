@@ -142,7 +142,7 @@ class Reader(Generic[T]):
         read, turn, emit = self.read, demand.turn, self._emit
         failure: Exception | None = None
         item: T | object = END
-        items = 0
+        items = ITEMS_PER_TURN - 1  # who waits for the first item has it before the second is read
         while not self.stopped:
             if not demand.is_free:
                 await self._wait_for_demand()

@@ -10,6 +10,7 @@ from reactivex import Observable, abc
 from reactivex import operators as rx_ops
 from reactivex.disposable import Disposable
 
+from rxstream import operators as ops
 from rxstream.consume.iterate import iterate
 from rxstream.flow.scheduler import FlowScheduler
 from rxstream.sources import from_aiter
@@ -56,6 +57,21 @@ def test_items_that_are_all_there_leave_the_loop_its_turns() -> None:
         return most
 
     assert run(main()) == ITEMS_PER_TURN
+
+
+def test_who_waits_for_the_first_item_has_it_before_the_second_is_read() -> None:
+    async def main() -> list[int]:
+        async def numbers() -> AsyncIterator[int]:
+            for number in range(100):
+                read.append(number)
+                yield number
+
+        read: list[int] = []
+        async with iterate(from_aiter(numbers()).pipe(ops.bounded_buffer())) as stream:
+            await anext(stream)
+            return list(read)
+
+    assert run(main()) == [0]
 
 
 def test_a_stage_that_the_readers_turn_resumed_may_dispose_the_source() -> None:
