@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rxstream.cli.console import refuse, say
-from rxstream.gateway.catalogue import Catalogue, CatalogueError
-from rxstream.gateway.config import Config, ConfigError, load_config
+from rxstream.cli.settings import problems_of
+from rxstream.gateway.catalogue import Catalogue
+from rxstream.gateway.config import Config, ConfigError, SettingError, load_config
 from rxstream.gateway.litellm import Imported, LitellmError, import_litellm
 from rxstream.gateway.security import configured_tokens
-from rxstream.gateway.serve import ServeError, check_exposure
+from rxstream.gateway.serve import check_exposure
 
 __all__ = ("run_config_check", "run_import_litellm")
 
@@ -23,11 +24,11 @@ def run_config_check(file: Path | None, write: Callable[[str], None]) -> None:
         config = load_config(file)
     except ConfigError as error:
         refuse(str(error))
-    problems = [*_exposure(config)]
+    problems = [*_exposure(config, file)]
     try:
         names = asyncio.run(_names(config))
-    except CatalogueError as error:
-        problems.append(str(error))
+    except SettingError as error:
+        problems += problems_of(error, file)
     if problems:
         refuse("\n".join(problems))
     write(f"these settings are good: {config.server.host}:{config.server.port} serves")
@@ -35,12 +36,12 @@ def run_config_check(file: Path | None, write: Callable[[str], None]) -> None:
         write(f"  {name}")
 
 
-def _exposure(config: Config) -> Iterator[str]:
+def _exposure(config: Config, file: Path | None) -> Iterator[str]:
     try:
         configured_tokens(config.server)
         check_exposure(config.server)
-    except (ServeError, ValueError) as error:
-        yield str(error)
+    except SettingError as error:
+        yield from problems_of(error, file)
 
 
 async def _names(config: Config) -> tuple[str, ...]:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from rxstream.cli.console import refuse, say
+from rxstream.cli.settings import problems_of
 from rxstream.gateway.app import create_app
-from rxstream.gateway.catalogue import Catalogue, CatalogueError
-from rxstream.gateway.config import Config, ConfigError, load_config
+from rxstream.gateway.catalogue import Catalogue
+from rxstream.gateway.config import Config, ConfigError, SettingError, load_config
 from rxstream.gateway.default_models import default_models
 from rxstream.gateway.gateway import Gateway
 from rxstream.gateway.log import set_up_logging
@@ -46,17 +47,22 @@ class ServeOptions:
 
 def run_serve(options: ServeOptions, write: Callable[[str], None]) -> None:
     """Serve until a signal. What cannot be started is one sentence and exit code 2."""
+    overrides = _overrides(options)
     try:
-        config = load_config(options.config, overrides=_overrides(options))
+        config = load_config(options.config, overrides=overrides)
         check_exposure(config.server)
-    except (ConfigError, ServeError, ValueError) as error:
+    except SettingError as error:
+        refuse("\n".join(problems_of(error, options.config, overrides)))
+    except ConfigError as error:
         refuse(str(error))
     set_up_logging(config.log)
     with default_models(config) as (config, said):
         try:
             app = create_app(config)
             listener = bind(config.server)
-        except (CatalogueError, ServeError, ValueError, OSError) as error:
+        except SettingError as error:
+            refuse("\n".join(problems_of(error, options.config, overrides)))
+        except (ServeError, ValueError, OSError) as error:
             refuse(str(error))
         if said is not None:
             say(said)

@@ -55,7 +55,7 @@ def create_app(config: Config, *, client: Any = None) -> Starlette:
 
     Raises:
         CatalogueError: a model cannot be offered; the message says what to set.
-        ValueError: the variable that `server.tokens_env` names is not set.
+        SettingError: the variable that `server.tokens_env` names is not set.
     """
     tokens = configured_tokens(config.server)
     gateway = Gateway(config, client)

@@ -12,7 +12,7 @@ from typing import Any, Final
 from rxstream.diagnostics import Diagnostics
 from rxstream.endpoint import Endpoint, connect
 from rxstream.errors import RequestError, StreamError
-from rxstream.gateway.config import Config, ModelConfig
+from rxstream.gateway.config import Config, ModelConfig, SettingError, SettingProblem
 from rxstream.gateway.config.provider_names import spoken_wire
 from rxstream.gateway.config.provider_place import PLACES, placed_environ
 
@@ -34,7 +34,7 @@ CONNECT_SECONDS: Final = 10.0
 WRITE_SECONDS: Final = 60.0
 
 
-class CatalogueError(ValueError):
+class CatalogueError(SettingError):
     """Models that cannot be offered: a key or an address is missing, or an alias is for nothing."""
 
 
@@ -145,7 +145,7 @@ class Catalogue:
         if entry.api_key_env is not None:
             key = os.environ.get(entry.api_key_env, "").strip()
             if not key:
-                raise CatalogueError(f"{_where(number, entry)}: the variable {entry.api_key_env} is not set")
+                raise _refused(number, entry, f"the variable {entry.api_key_env} is not set", "api_key_env")
         problem: str | None = None
         try:
             return connect(
@@ -168,12 +168,13 @@ class Catalogue:
             problem = str(error)
         for argument, setting in SETTINGS.items():
             problem = problem.replace(argument, setting)
-        raise CatalogueError(f"{_where(number, entry)}: {problem}")
+        raise _refused(number, entry, problem)
 
     def _name(self, alias: str, name: str) -> None:
         found = self._find_entry(name)
         if found is None:
-            raise CatalogueError(f"aliases.{alias}: {self._nothing(name)}")
+            problem = SettingProblem(("aliases", alias), f"aliases.{alias}: {self._nothing(name)}")
+            raise CatalogueError(problem)
         self._aliases[alias] = Target(
             found.endpoint, found.model, alias, alias, found.provider, found.wire, found.timeout
         )
@@ -203,14 +204,14 @@ class Catalogue:
 
 def _all(steps: Iterable[Callable[[], None]]) -> None:
     """Take every step, and tell all that fail at once: who mends settings mends them in one go."""
-    problems = []
+    problems: list[SettingProblem] = []
     for step in steps:
         try:
             step()
         except CatalogueError as error:
-            problems.append(str(error))
+            problems += error.problems
     if problems:
-        raise CatalogueError("\n".join(problems))
+        raise CatalogueError(*problems)
 
 
 def is_model_name(text: str) -> bool:
@@ -227,8 +228,9 @@ def _has_many(endpoint: Endpoint, entry: ModelConfig) -> bool:
     return entry.model == "*" or entry.base_url is None
 
 
-def _where(number: int, entry: ModelConfig) -> str:
-    return f"models[{number}] ({entry.public_name})"
+def _refused(number: int, entry: ModelConfig, problem: str, *setting: str) -> CatalogueError:
+    sentence = f"models[{number}] ({entry.public_name}): {problem}"
+    return CatalogueError(SettingProblem(("models", number, *setting), sentence))
 
 
 def _own_client() -> Any:

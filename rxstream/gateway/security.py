@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rxstream.gateway.config import ServerConfig
+from rxstream.gateway.config import ServerConfig, SettingError, SettingProblem
 from rxstream.gateway.errors import error_response, format_of, own_path
 from rxstream.gateway.refusals import Refusal, not_allowed, wrong_token
 
@@ -93,13 +93,14 @@ def configured_tokens(server: ServerConfig) -> tuple[str, ...]:
     """The tokens of the settings, and those in the variable that they name.
 
     Raises:
-        ValueError: that variable is not set.
+        SettingError: that variable is not set.
     """
     tokens = [token.get_secret_value() for token in server.tokens]
     if server.tokens_env is not None:
         found = [each.strip() for each in os.environ.get(server.tokens_env, "").split(",") if each.strip()]
         if not found:
-            raise ValueError(f"server.tokens_env: the variable {server.tokens_env} is not set")
+            problem = f"server.tokens_env: the variable {server.tokens_env} is not set"
+            raise SettingError(SettingProblem(("server", "tokens_env"), problem))
         tokens += found
     return tuple(dict.fromkeys(tokens))
 

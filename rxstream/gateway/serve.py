@@ -18,7 +18,7 @@ from typing import Final
 import uvicorn
 from starlette.applications import Starlette
 
-from rxstream.gateway.config import ServerConfig
+from rxstream.gateway.config import ServerConfig, SettingError, SettingProblem
 from rxstream.gateway.gateway import Gateway
 from rxstream.gateway.idle_connections import KEEP_ALIVE_SECONDS, IdleConnections
 from rxstream.gateway.security import configured_tokens, is_loopback_host
@@ -41,18 +41,18 @@ def check_exposure(server: ServerConfig) -> None:
     """Refuse to listen where other machines reach it, while anybody may use it.
 
     Raises:
-        ServeError: the address is not this machine's own, and there are no tokens.
+        SettingError: the address is not this machine's own, or every page is welcome, and there are no tokens.
     """
     if not is_loopback_host(server.host) and not configured_tokens(server):
-        raise ServeError(
+        problem = (
             f"to listen at {server.host!r}, where other machines reach it, it needs tokens: set RXSTREAM_TOKENS "
             "to one or more, separated by commas (a good one: python -c 'import secrets; "
             "print(secrets.token_urlsafe(32))'), or listen at 127.0.0.1"
         )
+        raise SettingError(SettingProblem(("server", "host"), problem))
     if "*" in server.allowed_origins and not configured_tokens(server):
-        raise ServeError(
-            "server.allowed_origins = ['*'] lets every web page use the gateway: name the origins, or set tokens"
-        )
+        problem = "server.allowed_origins = ['*'] lets every web page use the gateway: name the origins, or set tokens"
+        raise SettingError(SettingProblem(("server", "allowed_origins"), problem))
 
 
 def bind(server: ServerConfig) -> socket.socket:

@@ -39,10 +39,15 @@ def test_a_mistake_is_told_with_its_line(rxstream: CommandLine, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (GOOD + 'api_key_env = "NOT_SET"\n', "the variable NOT_SET is not set"),
-        ('[server]\ntokens_env = "NOT_SET"\n', "the variable NOT_SET is not set"),
-        ('[server]\nhost = "0.0.0.0"\n', "token"),
-        (GOOD + '[aliases]\nx = "gone"\n', "aliases.x"),
+        (GOOD + 'api_key_env = "NOT_SET"\n', ":5: models[0] (m): the variable NOT_SET is not set"),
+        (
+            GOOD + GOOD.replace('"m"', '"n"').replace("groq", "openai"),
+            ":5: models[1] (n): there is no key for 'openai'",
+        ),
+        ('\n[server]\ntokens_env = "NOT_SET"\n', ":3: server.tokens_env: the variable NOT_SET is not set"),
+        ('[server]\nhost = "0.0.0.0"\n', ":2: to listen at '0.0.0.0', where other machines reach it, it needs tokens"),
+        ('[server]\nallowed_origins = ["*"]\n', ":2: server.allowed_origins = ['*'] lets every web page"),
+        (GOOD + '[aliases]\nx = "gone"\n', ":6: aliases.x: there is no model 'gone'"),
     ],
 )
 def test_what_would_keep_the_gateway_from_starting_is_told(
@@ -51,7 +56,7 @@ def test_what_would_keep_the_gateway_from_starting_is_told(
     (tmp_path / "gateway.toml").write_text(text)
     done = rxstream("config", "check", "gateway.toml", env={"GROQ_API_KEY": "k"})
     assert done.returncode == 2
-    assert why in done.stderr
+    assert f"gateway.toml{why}" in done.stderr
 
 
 def test_all_that_would_keep_the_gateway_from_starting_is_told_at_once(rxstream: CommandLine, tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from rxstream.gateway.app import create_app
-from rxstream.gateway.config import ServerConfig
+from rxstream.gateway.config import ServerConfig, SettingError
 from rxstream.gateway.security import Security, configured_tokens, is_loopback_host
-from rxstream.gateway.serve import ServeError, check_exposure
+from rxstream.gateway.serve import check_exposure
 from rxstream.testing import answer, run
 
 from .kit import ASK, CHAT, MESSAGES, asking, client_of, config_for
@@ -273,7 +273,7 @@ def test_where_others_reach_it_a_gateway_without_tokens_does_not_start(
     if problem is None:
         check_exposure(ServerConfig.model_validate(server))
         return
-    with pytest.raises(ServeError, match=problem):
+    with pytest.raises(SettingError, match=problem):
         check_exposure(ServerConfig.model_validate(server))
 
 

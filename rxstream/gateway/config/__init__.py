@@ -4,6 +4,7 @@
 where in the file a mistake stands, and `settings_page` writes their page of the docs from the same models.
 """
 
+from rxstream.gateway.config.setting_error import SettingError, SettingProblem
 from rxstream.gateway.config.settings import Config, LogConfig, ModelConfig, ServerConfig, TelemetryConfig
 from rxstream.gateway.config.sources import ConfigError, Mistake, load_config, place_of
 
@@ -14,6 +15,8 @@ __all__ = (
     "Mistake",
     "ModelConfig",
     "ServerConfig",
+    "SettingError",
+    "SettingProblem",
     "TelemetryConfig",
     "load_config",
     "place_of",

@@ -14,11 +14,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from rxstream.gateway.config.lines import SettingLines
+from rxstream.gateway.config.setting_error import Loc
 from rxstream.gateway.config.settings import SAME_NAME, Config
 
 __all__ = ("ConfigError", "Mistake", "load_config", "place_of")
-
-Loc = tuple[int | str, ...]
 
 PREFIX: Final = "RXSTREAM__"
 
