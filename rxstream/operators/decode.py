@@ -73,7 +73,7 @@ def check_on_bad_frame(on_bad_frame: str) -> None:
 class Decoding(Stage[InT, Event]):
     """What every stage that decodes shares: the decoder's state, and the phase of an error."""
 
-    __slots__ = ("_decoder", "_diagnostics", "_has_content", "_on_bad_frame", "_strangers")
+    __slots__ = ("_decoder", "_diagnostics", "_has_content", "_is_strange", "_on_bad_frame")
 
     def __init__(
         self,
@@ -88,7 +88,9 @@ class Decoding(Stage[InT, Event]):
         self._on_bad_frame = on_bad_frame
         self._diagnostics = diagnostics
         self._has_content = False
-        self._strangers: int | None = 0  # how many events the wire has no word for; None as soon as it has for one
+        self._is_strange: bool | None = (
+            None  # whether all events are ones that the wire has no word for; None: no event
+        )
 
     def read(self, payloads: Iterable[Payload]) -> list[Event]:
         """The events of `payloads`. The wire's last word, or a fault, ends the stream after them."""
@@ -102,9 +104,8 @@ class Decoding(Stage[InT, Event]):
             self._recover(error, rest, out)
         if not self._has_content:
             self._has_content = any(type(event) in _CONTENT for event in out)
-        if self._strangers is not None:
-            is_strange = all(type(event) is ProviderEvent for event in out)
-            self._strangers = self._strangers + len(out) if is_strange else None
+        if out and self._is_strange is not False:
+            self._is_strange = all(type(event) is ProviderEvent for event in out)
         if decoder.done and self._end is None:
             self._close_decoder(out)
             if self._end is None:
@@ -152,9 +153,9 @@ class Decoding(Stage[InT, Event]):
 
     def _perhaps_of_another_wire(self, error: StreamError) -> StreamError:
         """An answer that was read by the decoder of another wire is empty; that it was not is worth a word."""
-        if not self._strangers or not isinstance(error, TruncatedStreamError):
+        if not self._is_strange or not isinstance(error, TruncatedStreamError):
             return error
-        hint = f"no event of {self._strangers} is one that this wire knows: is it the wire that was asked?"
+        hint = "nothing that came is of this wire: is it the one that was asked?"
         return TruncatedStreamError(f"{error.public.message}; {hint}", retry=error.public.retry, phase=error.phase)
 
     def abort(self, error: Exception, out: list[Event]) -> None:

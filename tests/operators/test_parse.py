@@ -327,9 +327,9 @@ def test_an_answer_of_another_wire_is_not_only_called_empty(size: int) -> None:
     body = b"".join(WIRES["anthropic"](ANSWER))
 
     async def main() -> None:
-        events, error = await read(cut(body, size), ops.parse("openai-chat"))
+        _, error = await read(cut(body, size), ops.parse("openai-chat"))
         assert isinstance(error, rxs.TruncatedStreamError)
-        assert f"no event of {len(events)} is one that this wire knows" in str(error)
+        assert "nothing that came is of this wire" in str(error)
         _, error = await read([b'data: {"choices":[]}\n\n'], ops.parse("openai-chat"))
         assert "this wire" not in str(error)
 
