@@ -88,9 +88,7 @@ class Decoding(Stage[InT, Event]):
         self._on_bad_frame = on_bad_frame
         self._diagnostics = diagnostics
         self._has_content = False
-        self._is_strange: bool | None = (
-            None  # whether all events are ones that the wire has no word for; None: no event
-        )
+        self._is_strange: bool | None = None  # whether no event is of this wire; None: there was none
 
     def read(self, payloads: Iterable[Payload]) -> list[Event]:
         """The events of `payloads`. The wire's last word, or a fault, ends the stream after them."""
