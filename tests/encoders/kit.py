@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from rxstream.encoders import Encoder, EncoderEnd, encoder
-from rxstream.errors import StreamError
-from rxstream.events import Event
+from rxstream.errors import ProviderError, StreamError
+from rxstream.events import Event, Finish, ResponseStart
 from rxstream.providers.registry import get_wire
 from rxstream.response import Accumulator, Response, Tracker
 from tests.providers.wires import decode_wire
+
+START = ResponseStart("r1", "m1")
+STOP = Finish("stop", "stop")
+FAILED = ProviderError("overloaded, try again", category="overloaded")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rxstream.encoders import EncoderEnd, encoder
-from rxstream.errors import LimitError, ProviderError, StreamError
+from rxstream.errors import LimitError, StreamError
 from rxstream.events import (
     Annotation,
     Cancelled,
@@ -34,13 +34,9 @@ from rxstream.events import (
 )
 from rxstream.limits import Limits
 from tests.encoders.answers import answers
-from tests.encoders.kit import Written, reduce, write
+from tests.encoders.kit import FAILED, START, STOP, Written, reduce, write
 from tests.encoders.ui_client import UIClient
 from tests.event_strategies import event_streams
-
-START = ResponseStart("r1", "m1")
-STOP = Finish("stop", "stop")
-FAILED = ProviderError("overloaded, try again", category="overloaded")
 
 
 def ui(*events: Event, error: Exception | None = None, **options: Any) -> Written:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rxstream.encoders import EncoderEnd, body_failure, encode_body, encoder
-from rxstream.errors import DecodeError, ProviderError
+from rxstream.errors import DecodeError
 from rxstream.events import (
     Annotation,
     Cancelled,
@@ -38,12 +38,8 @@ from rxstream.events import (
 )
 from rxstream.response import ResponseToolCall
 from tests.encoders.answers import answers
-from tests.encoders.kit import Written, read_back, read_body_back, reduce, write
+from tests.encoders.kit import FAILED, START, STOP, Written, read_back, read_body_back, reduce, write
 from tests.event_strategies import event_streams
-
-START = ResponseStart("r1", "m1")
-STOP = Finish("stop", "stop")
-FAILED = ProviderError("overloaded, try again", category="overloaded")
 
 
 def messages(*events: Event, error: Exception | None = None, **options: Any) -> Written:

@@ -36,11 +36,8 @@ from rxstream.events import (
 )
 from rxstream.limits import Limits
 from tests.encoders.answers import answers
-from tests.encoders.kit import Written, reduce, write
+from tests.encoders.kit import START, STOP, Written, reduce, write
 from tests.event_strategies import event_streams
-
-START = ResponseStart("r1", "m1")
-STOP = Finish("stop", "stop")
 
 
 def chat(*events: Event, error: Exception | None = None, **options: Any) -> Written:

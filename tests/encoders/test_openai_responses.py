@@ -27,7 +27,6 @@ from rxstream.events import (
     ProviderEvent,
     ReasoningDelta,
     ReasoningSignature,
-    ResponseStart,
     ServerToolCall,
     ServerToolResult,
     TextDelta,
@@ -42,11 +41,9 @@ from rxstream.events import (
 )
 from rxstream.limits import Limits
 from tests.encoders.answers import answers
-from tests.encoders.kit import Written, read_back, read_body_back, reduce, write
+from tests.encoders.kit import START, STOP, Written, read_back, read_body_back, reduce, write
 from tests.event_strategies import event_streams
 
-START = ResponseStart("r1", "m1")
-STOP = Finish("stop", "stop")
 FAILED = ProviderError("overloaded, try again", category="overloaded", code="engine_overloaded")
 TERMINALS = ("response.completed", "response.incomplete", "response.failed")
 SCHEMA: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)

@@ -26,18 +26,7 @@ from tests.providers.anthropic_wire import (
     tool,
 )
 from tests.providers.decoding import FIXTURES, Outcome
-
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
-ARGUMENTS = st.dictionaries(TEXTS, st.integers() | TEXTS | st.none(), max_size=3).map(
-    lambda value: json.dumps(value, ensure_ascii=False)
-)
-
-
-@st.composite
-def pieces(draw: st.DrawFn, whole: str) -> list[str]:
-    """A string in pieces."""
-    places = sorted(draw(st.sets(st.integers(1, max(1, len(whole) - 1)), max_size=4)))
-    return [whole[low:high] for low, high in zip([0, *places], [*places, len(whole)], strict=True)]
+from tests.providers.drawn import ARGUMENTS, TEXTS, is_json, pieces
 
 
 @st.composite
@@ -89,14 +78,6 @@ def stopped_calls(wire: bytes) -> set[str]:
         if event["type"] == "content_block_stop" and event["index"] in open_calls:
             found.add(open_calls.pop(event["index"]))
     return found
-
-
-def is_json(data: bytes) -> bool:
-    try:
-        json.loads(data)
-    except ValueError:
-        return False
-    return True
 
 
 def call_ids(outcome: Outcome) -> set[str]:

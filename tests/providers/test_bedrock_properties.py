@@ -27,21 +27,10 @@ from tests.providers.bedrock_wire import (
     stop,
 )
 from tests.providers.decoding import FIXTURES, Outcome, expected_of, sizes_of
+from tests.providers.drawn import ARGUMENTS, TEXTS, pieces
 from tests.providers.wires import decode_wire
 
 SAMPLES = sorted(FIXTURES.glob("bedrock-*/*.jsonl"))
-
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
-ARGUMENTS = st.dictionaries(TEXTS, st.integers() | TEXTS | st.none(), max_size=3).map(
-    lambda value: json.dumps(value, ensure_ascii=False)
-)
-
-
-@st.composite
-def pieces(draw: st.DrawFn, whole: str) -> list[str]:
-    """A string in pieces."""
-    places = sorted(draw(st.sets(st.integers(1, max(1, len(whole) - 1)), max_size=4)))
-    return [whole[low:high] for low, high in zip([0, *places], [*places, len(whole)], strict=True)]
 
 
 def deltas(index: int, values: list[str], wrap: Callable[[str], Any], key: str) -> list[bytes]:

@@ -34,9 +34,9 @@ from tests.providers.cohere_wire import (
     text,
     thinking,
 )
+from tests.providers.drawn import TEXTS
 from tests.providers.wires import check_calls, decode_wire
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 ARGUMENTS = st.dictionaries(TEXTS, st.integers() | TEXTS | st.none(), max_size=3)
 USAGE = {"tokens": {"input_tokens": 3, "output_tokens": 4}}
 

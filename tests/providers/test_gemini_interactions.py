@@ -35,6 +35,7 @@ from rxstream.limits import Limits
 from rxstream.providers.gemini_interactions import GeminiInteractionsDecoder
 from rxstream.testing import cut_at
 from tests.providers.chat import Run, drive
+from tests.providers.drawn import TEXTS
 from tests.providers.wires import check_calls, decode_wire
 
 
@@ -257,8 +258,6 @@ def test_what_cannot_be_understood_is_a_decode_error() -> None:
 
 
 # ------------------------------------------------------------------ what holds for every stream
-
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9)
 
 
 @st.composite

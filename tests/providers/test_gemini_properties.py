@@ -23,10 +23,10 @@ from rxstream.response import Accumulator
 from rxstream.testing import cut_at
 from tests.providers.chat import drive
 from tests.providers.decoding import Outcome
+from tests.providers.drawn import TEXTS
 from tests.providers.gemini_wire import STOP, as_array, as_sse, call, chunk, frame, piece, run, text, usage
 from tests.providers.wires import check_calls, decode_wire
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 SCALARS = st.integers(-1000, 1000) | TEXTS | st.booleans() | st.none()
 ARGUMENTS = st.dictionaries(TEXTS, SCALARS | st.lists(SCALARS, max_size=3), max_size=3)
 

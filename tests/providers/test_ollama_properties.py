@@ -13,12 +13,12 @@ from rxstream.errors import StreamError
 from rxstream.events import Event, Finish, ProviderEvent, ToolCall
 from rxstream.testing import cut_at
 from tests.providers.decoding import FIXTURES, expected_of, sizes_of
+from tests.providers.drawn import TEXTS, is_json
 from tests.providers.ollama_wire import call, chat, decode, done, generated, line
 from tests.providers.wires import decode_wire
 
 SAMPLES = sorted((FIXTURES / "ollama").glob("*.ndjson"))
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
@@ -68,14 +68,6 @@ def test_a_truncated_stream_never_ends_well_and_has_only_calls_of_whole_lines(
     assert not outcome.of(Finish)
     brought = [json.loads(one) for one in part.split(b"\n") if one and is_json(one)]
     assert len(outcome.of(ToolCall)) == sum("tool_calls" in one.get("message", ()) for one in brought)
-
-
-def is_json(data: bytes) -> bool:
-    try:
-        json.loads(data)
-    except ValueError:
-        return False
-    return True
 
 
 @given(streams(), st.data())

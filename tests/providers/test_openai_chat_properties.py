@@ -25,11 +25,8 @@ from rxstream.providers.openai_chat import OpenAIChatDecoder
 from rxstream.testing import cut_at
 from tests.providers.chat import call, choices, finish, frame, run, usage
 from tests.providers.decoding import Outcome, decode_sse
+from tests.providers.drawn import ARGUMENTS, TEXTS
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
-ARGUMENTS = st.dictionaries(TEXTS, st.integers() | TEXTS | st.none(), max_size=3).map(
-    lambda value: json.dumps(value, ensure_ascii=False)
-)
 REASONING_KEYS = st.sampled_from(["reasoning_content", "reasoning"])
 
 

@@ -21,6 +21,7 @@ from rxstream.events import (
 )
 from rxstream.testing import cut_at
 from tests.providers.decoding import FIXTURES
+from tests.providers.drawn import ARGUMENTS, TEXTS, pieces
 from tests.providers.responses_wire import (
     DONE,
     JsonEvent,
@@ -41,18 +42,6 @@ from tests.providers.responses_wire import (
     whole,
     wire,
 )
-
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
-ARGUMENTS = st.dictionaries(TEXTS, st.integers() | TEXTS | st.none(), max_size=3).map(
-    lambda value: json.dumps(value, ensure_ascii=False)
-)
-
-
-@st.composite
-def pieces(draw: st.DrawFn, text: str) -> list[str]:
-    """A string in pieces."""
-    places = sorted(draw(st.sets(st.integers(1, max(1, len(text) - 1)), max_size=4)))
-    return [text[low:high] for low, high in zip([0, *places], [*places, len(text)], strict=True)]
 
 
 @st.composite

@@ -25,23 +25,9 @@ from rxstream.events import Cancelled, Event, Finish, ResponseStart, ServerToolC
 from rxstream.sinks import EventStreamResponse, WebSocketSink
 from rxstream.testing import run_virtual
 from tests.sinks.asgi_client import PlayedClient
+from tests.sinks.streams import timed
 
 HELLO: tuple[Event, ...] = (ResponseStart("r", "m"), TextDelta("Hel"), TextDelta("lo"), Finish("stop", "stop"))
-
-
-def timed(*steps: Event | float | Exception) -> Observable[Any]:
-    """Events, with pauses in seconds between them; an exception ends it."""
-
-    async def play() -> AsyncIterator[Event]:
-        for step in steps:
-            if isinstance(step, int | float):
-                await asyncio.sleep(step)
-            elif isinstance(step, Exception):
-                raise step
-            else:
-                yield step
-
-    return rxs.from_aiter(play())
 
 
 def answer(

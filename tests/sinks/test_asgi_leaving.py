@@ -19,6 +19,7 @@ from rxstream.events import Event, TextDelta
 from rxstream.sinks import EventStreamResponse
 from rxstream.testing import run_virtual
 from tests.sinks.asgi_client import Message, PlayedClient
+from tests.sinks.streams import stalling
 
 
 class Upstream:
@@ -98,18 +99,6 @@ def test_a_client_that_leaves_in_the_middle_closes_upstream_at_once(pipe: Any) -
     assert upstream.left_at == [3.5] == [ended]
     assert max(client.times) == 3.0
     assert [(end.outcome, end.cause) for end in client.ends] == [("cancelled", "client_disconnect")]
-
-
-def stalling(number: int) -> Callable[[Message], Awaitable[None] | None]:
-    """Take messages up to `number`, and never take that one."""
-    count = 0
-
-    def before(_: Message) -> Awaitable[None] | None:
-        nonlocal count
-        count += 1
-        return asyncio.Event().wait() if count > number else None  # type: ignore[return-value]  # it returns nothing
-
-    return before
 
 
 @every_pipe
@@ -200,7 +189,7 @@ def test_a_keep_alive_finds_out_that_a_client_left_where_the_server_tells_nothin
     client, upstream, _ = play(
         lambda: PlayedClient(before_send=gone_after_ten_seconds, tells=False), upstream=Upstream(silent=True)
     )
-    assert upstream.left_at == [17.0]  # the head at 2 s, a keep-alive 15 s later
+    assert upstream.left_at == [20.0]  # the head at 5 s, a keep-alive 15 s later
     assert [end.cause for end in client.ends] == ["client_disconnect"]
 
 

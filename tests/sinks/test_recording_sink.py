@@ -16,6 +16,7 @@ from rxstream.recording import MemoryStore, read_recording
 from rxstream.sinks import RecordingSink
 from rxstream.testing import run_virtual
 from rxstream.testing.contracts import check_sink
+from tests.sinks.streams import timed
 
 HELLO: list[Event] = [TextDelta("Hel"), TextDelta("lo"), Finish("stop", "stop")]
 
@@ -23,18 +24,9 @@ HELLO: list[Event] = [TextDelta("Hel"), TextDelta("lo"), Finish("stop", "stop")]
 def record(*steps: Event | float | Exception, **options: Any) -> tuple[MemoryStore, Exception | None]:
     """What was recorded of a stream, and what its subscription raised."""
 
-    async def play() -> AsyncIterator[Event]:
-        for step in steps:
-            if isinstance(step, float):
-                await asyncio.sleep(step)
-            elif isinstance(step, Exception):
-                raise step
-            else:
-                yield step
-
     async def main() -> Exception | None:
         try:
-            await rxs.subscribe(rxs.from_aiter(play()), RecordingSink(store, **options)).result()
+            await rxs.subscribe(timed(*steps), RecordingSink(store, **options)).result()
         except Exception as error:
             return error
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -21,23 +21,9 @@ from rxstream.sinks import WebSocketSink
 from rxstream.testing import run, run_virtual, settle
 from rxstream.testing.contracts import check_sink
 from tests.sinks.socket_client import Message, PlayedSocket
+from tests.sinks.streams import stalling, timed
 
 HELLO: list[Event] = [TextDelta("Hel"), TextDelta("lo"), Finish("stop", "stop"), UsageUpdate(rxs.Usage(1, 2, 3))]
-
-
-def timed(*steps: Event | float | Exception) -> Observable[Any]:
-    """Events, with pauses in seconds between them; an exception ends it."""
-
-    async def play() -> AsyncIterator[Event]:
-        for step in steps:
-            if isinstance(step, int | float):
-                await asyncio.sleep(step)
-            elif isinstance(step, Exception):
-                raise step
-            else:
-                yield step
-
-    return rxs.from_aiter(play())
 
 
 def words(count: int) -> list[Event]:
@@ -111,18 +97,6 @@ def test_a_failure_is_told_after_what_came_before_and_closes_as_one() -> None:
 def test_half_a_surrogate_pair_is_sent() -> None:
     client, _, _ = deliver(lambda: rxs.from_iterable([TextDelta("\ud83d"), Finish("stop")]))
     assert client.events[0]["text"] == "\ud83d"
-
-
-def stalling(number: int) -> Callable[[Message], Awaitable[None] | None]:
-    """Take messages up to `number`, and never take that one."""
-    count = 0
-
-    def before(_: Message) -> Awaitable[None] | None:
-        nonlocal count
-        count += 1
-        return asyncio.Event().wait() if count > number else None  # type: ignore[return-value]  # it returns nothing
-
-    return before
 
 
 def held_up(gate: asyncio.Event) -> Callable[[Message], Awaitable[None] | None]:
