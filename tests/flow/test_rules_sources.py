@@ -138,18 +138,24 @@ def test_each_of_several_sources_holds_at_most_one_item() -> None:
 # Rule 8: who waits longest goes first, and nobody starves ------------------------------------------------------------
 
 
+async def three_waiting(demand: Demand) -> tuple[list[asyncio.Task[None]], list[str]]:
+    """Sources that wait for the gate, and the order in which they came through it; each closes it behind itself."""
+    log: list[str] = []
+
+    async def source(name: str) -> None:
+        await demand.ready()
+        log.append(name)
+        demand.close()
+
+    tasks = [asyncio.create_task(source(name)) for name in "abc"]
+    await settle()
+    return tasks, log
+
+
 def test_waiting_sources_are_woken_first_come_first_served_and_one_at_a_time() -> None:
     async def main() -> list[str]:
         demand = Demand(Scope(), is_open=False)
-        log: list[str] = []
-
-        async def source(name: str) -> None:
-            await demand.ready()
-            log.append(name)
-            demand.close()
-
-        tasks = [asyncio.ensure_future(source(name)) for name in "abc"]
-        await settle()
+        tasks, log = await three_waiting(demand)
         for n in range(3):
             demand.open()
             await settle()
@@ -163,15 +169,7 @@ def test_waiting_sources_are_woken_first_come_first_served_and_one_at_a_time() -
 def test_a_source_that_is_woken_and_finds_the_gate_closed_again_returns_to_the_head() -> None:
     async def main() -> list[str]:
         demand = Demand(Scope(), is_open=False)
-        log: list[str] = []
-
-        async def source(name: str) -> None:
-            await demand.ready()
-            log.append(name)
-            demand.close()
-
-        tasks = [asyncio.ensure_future(source(name)) for name in "abc"]
-        await settle()
+        tasks, log = await three_waiting(demand)
         for _ in range(2):  # open and closed again before the woken task has run
             demand.open()
             demand.close()

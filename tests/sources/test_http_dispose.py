@@ -280,20 +280,24 @@ WAYS = [
 ]
 
 
+async def assert_leaving_closes(
+    http: ModuleType, reply: Reply, leave: Callable[[Observable[bytes]], Awaitable[None]]
+) -> None:
+    """Leave a stream, and see on both sides that its connection is closed."""
+    async with serving(http, reply) as (provider, client):
+        await leave(http_stream(client, "POST", provider.base_url))
+        record = await provider.request()
+        await record.disconnected.wait()
+        await settle()
+        assert busy_connections(client) == []
+
+
 @both_clients
 @pytest.mark.parametrize("leave", WAYS, ids=lambda way: str(way.__name__))
 def test_every_way_to_leave_closes_the_connection(
     http: ModuleType, leave: Callable[[Observable[bytes]], Awaitable[None]]
 ) -> None:
-    async def main() -> None:
-        async with serving(http, BETWEEN_EVENTS) as (provider, client):
-            await leave(http_stream(client, "POST", provider.base_url))
-            record = await provider.request()
-            await record.disconnected.wait()
-            await settle()
-            assert busy_connections(client) == []
-
-    run_virtual(main())
+    run_virtual(assert_leaving_closes(http, BETWEEN_EVENTS, leave))
 
 
 @both_clients
@@ -303,15 +307,7 @@ def test_every_way_to_leave_closes_the_connection(
 def test_leaving_before_the_head_closes_the_connection(
     http: ModuleType, leave: Callable[[Observable[bytes]], Awaitable[None]]
 ) -> None:
-    async def main() -> None:
-        async with serving(http, BEFORE_ITS_HEAD) as (provider, client):
-            await leave(http_stream(client, "POST", provider.base_url))
-            record = await provider.request()
-            await record.disconnected.wait()
-            await settle()
-            assert busy_connections(client) == []
-
-    run_virtual(main())
+    run_virtual(assert_leaving_closes(http, BEFORE_ITS_HEAD, leave))
 
 
 # What is left behind.
