@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
-from typing import Any, assert_never
+from pathlib import Path
+from typing import Any, assert_never, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -109,3 +111,28 @@ def test_arguments_that_are_not_json_are_never_parsed(arguments: str) -> None:
 def test_events_take_no_attribute_that_they_do_not_have() -> None:
     with pytest.raises(AttributeError):
         setattr(events.TextDelta("a"), "note", "b")  # noqa: B010 - the type checker refuses the plain assignment
+
+
+PAGE = (Path(__file__).parents[1] / "docs" / "events.md").read_text(encoding="utf-8")
+
+
+def test_the_page_has_every_event_with_its_fields() -> None:
+    rows = re.findall(r"^\| `([A-Z]\w+)` \| (.*?) \|", PAGE, re.MULTILINE)
+    shared = {"choice", "part_id", "type"}
+    assert {name: set(re.findall(r"`(\w+)`", said)) for name, said in rows} == {
+        kind.__name__: {field.name for field in fields(kind)} - shared for kind in get_args(Event)
+    }
+
+
+@pytest.mark.parametrize(
+    ("heading", "words"),
+    [
+        ("Finish reasons", get_args(events.FinishReason)),
+        ("Causes of a cancel", get_args(events.CancelCause)),
+        ("Never dropped by a policy", [kind.__name__ for kind in DROPPABLE_EVENTS]),
+    ],
+)
+def test_the_page_lists_each_vocabulary_whole(heading: str, words: list[str]) -> None:
+    said = re.search(rf"^- \*\*{heading}\*\*: (.*?)(?=^- |^$)", PAGE, re.MULTILINE | re.DOTALL)
+    assert said is not None
+    assert set(re.findall(r"`(\w+)`", said[1])) == set(words)
