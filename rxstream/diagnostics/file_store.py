@@ -7,8 +7,10 @@ the last one counts.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -25,6 +27,9 @@ MAX_LINE_PER_DETAIL: Final = 6
 """JSON writes a control character as six."""
 
 ENVELOPE_BYTES: Final = 4096
+
+BEGIN: Final = b'{"correlation_id":'
+"""How every file of records begins."""
 
 
 class FileDiagnostics(Diagnostics):
@@ -47,7 +52,7 @@ class FileDiagnostics(Diagnostics):
 
     Raises:
         ValueError: a bound is out of range.
-        OSError: the file cannot be made or written.
+        OSError: the file cannot be made or written, or is there and holds something else.
     """
 
     def __init__(
@@ -128,12 +133,21 @@ class FileDiagnostics(Diagnostics):
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
         handle = os.open(self._path, flags, OWNER_ONLY)
         try:
+            self._check_ours(handle)
             if os.fstat(handle).st_mode & 0o777 != OWNER_ONLY and hasattr(os, "fchmod"):
                 os.fchmod(handle, OWNER_ONLY)  # it was there before, or the umask is unusual
         except OSError:
             os.close(handle)
             raise
         return handle
+
+    def _check_ours(self, handle: int) -> None:
+        """A name that was mistaken must cost nobody his file: nothing foreign is written to, nor its mode changed."""
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise FileExistsError(errno.EEXIST, "it is there, and is no plain file", str(self._path))
+        os.lseek(handle, 0, os.SEEK_SET)  # where an append goes does not depend on it
+        if not BEGIN.startswith(os.read(handle, len(BEGIN))):  # a crash may have cut the first line of all
+            raise FileExistsError(errno.EEXIST, "it is there, and holds something else", str(self._path))
 
     def _older(self, age: int) -> Path:
         return self._path if age == 0 else self._path.with_name(f"{self._path.name}.{age}")

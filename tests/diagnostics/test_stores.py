@@ -97,6 +97,32 @@ def test_a_file_is_for_its_owner_only_whatever_the_umask(tmp_path: Path) -> None
         os.umask(before)
 
 
+def test_a_file_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.txt"
+    mine.write_text("root:x:0:0\n")
+    mine.chmod(0o644)
+    with pytest.raises(FileExistsError, match="holds something else"):
+        FileDiagnostics(mine)
+    assert (mine.read_text(), stat.S_IMODE(mine.stat().st_mode)) == ("root:x:0:0\n", 0o644)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_what_is_no_plain_file_is_left_alone(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe", 0o644)
+    with pytest.raises(FileExistsError, match="no plain file"):
+        FileDiagnostics(tmp_path / "pipe")
+    assert stat.S_IMODE((tmp_path / "pipe").stat().st_mode) == 0o644
+
+
+def test_a_file_that_somebody_replaced_is_left_alone_and_the_record_stays(tmp_path: Path) -> None:
+    store, error = FileDiagnostics(tmp_path / "d.jsonl"), TransportError("broken")
+    (tmp_path / "d.jsonl").write_text("mine\n")
+    store.keep(error)
+    assert isinstance(store.write_error, FileExistsError)
+    assert store.get(error.public.correlation_id) is not None
+    assert (tmp_path / "d.jsonl").read_text() == "mine\n"
+
+
 def test_another_process_finds_the_records(tmp_path: Path) -> None:
     kept = errors(3)
     keep_all(FileDiagnostics(tmp_path / "d.jsonl"), kept)
