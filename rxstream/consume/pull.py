@@ -153,8 +153,9 @@ class LockStep(Generic[T]):
     def _overflow(self) -> None:
         self._finish(
             BufferOverflow(
-                f"an operator above sent {self._max_unapplied} items that nobody asked for (max_unapplied_events): it "
-                "holds items itself (zip, delay, combine_latest, ...); put ops.bounded_buffer() below it",
+                f"{self._max_unapplied} items came that nobody asked for (max_unapplied_events): an operator above "
+                "holds items itself (zip, delay, combine_latest, ...), so put ops.bounded_buffer() below it; or a "
+                "source cannot pause, as Rx's own of, from_iterable and range cannot, and rxs.from_iterable can",
                 limit=self._max_unapplied,
                 setting="max_unapplied_events",
             )

@@ -180,6 +180,7 @@ def test_one_item_more_disposes_upstream_and_fails_after_what_was_kept() -> None
     assert (got, observers) == ([0, 1, 2, 3, 4], 0)
     assert (error.setting, error.limit) == ("max_unapplied_events", 5)
     assert "max_unapplied_events" in str(error)
+    assert "rxs.from_iterable can" in str(error)  # what to do where it is a source and no operator
     assert "bounded_buffer" in str(error)
 
 

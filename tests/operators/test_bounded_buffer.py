@@ -7,6 +7,9 @@ from itertools import repeat
 from typing import Any
 
 import pytest
+import reactivex as rx
+import reactivex.operators as rx_ops
+from reactivex import Observable
 from reactivex.subject import Subject
 
 from rxstream.consume.iterate import iterate
@@ -128,6 +131,18 @@ def test_an_upstream_that_cannot_pause_overflows_when_the_slot_is_taken(fused: b
     assert outcome.events == [text(100), text(150)]
     assert isinstance(outcome.error, BufferOverflow)
     assert not outcome.upstream_is_live
+
+
+def test_an_overflow_of_what_rx_sends_all_at_once_names_what_asks_before_each_item() -> None:
+    def flattened(inner: Any) -> Observable[Any]:
+        return from_iterable("ab").pipe(rx_ops.flat_map(lambda _: inner([text(1)] * 5)), bounded_buffer(2))
+
+    async def main() -> None:
+        with pytest.raises(BufferOverflow, match=r"from_iterable and range cannot \(rxs\.from_iterable can\)"):
+            [event async for event in iterate(flattened(rx.from_iterable))]
+        assert len([event async for event in iterate(flattened(from_iterable))]) == 10
+
+    run_virtual(main())
 
 
 @pytest.mark.parametrize(

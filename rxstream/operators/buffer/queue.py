@@ -23,7 +23,10 @@ T = TypeVar("T")
 MIN_BYTES: Final = ENVELOPE_BYTES + 4
 """The smallest byte bound: an envelope and one character of any kind."""
 
-CANNOT_PAUSE: Final = "upstream went on while the buffer was full: it cannot pause"
+CANNOT_PAUSE: Final = (
+    "upstream went on while the buffer was full: it cannot pause, as a Subject and Rx's own of, from_iterable and "
+    "range cannot (rxs.from_iterable can)"
+)
 
 _NOTHING: Final[Any] = object()
 
