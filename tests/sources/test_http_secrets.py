@@ -78,6 +78,20 @@ def test_nothing_planted_is_shown(
 
 
 @both_clients
+@pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES.keys())
+def test_no_frame_that_holds_the_request_is_in_the_traceback(http: ModuleType, reply: Reply) -> None:
+    """Error reporters send the variables of each frame."""
+
+    async def main() -> StreamError:
+        async with serving(http, reply) as (provider, client):
+            return await failing_stream(client, provider.base_url, http, None)
+
+    modules = [frame.f_globals["__name__"] for frame, _ in traceback.walk_tb(run_virtual(main()).__traceback__)]
+    assert "rxstream.consume.iterate" in modules
+    assert [name for name in modules if name.startswith(("rxstream.sources", "httpx"))] == []
+
+
+@both_clients
 @pytest.mark.parametrize(
     "url", [f"http://127.0.0.1:9x/?key={URL_KEY}", f"ftp://h/?key={URL_KEY}"], ids=["invalid", "scheme"]
 )

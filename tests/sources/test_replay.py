@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -194,6 +195,14 @@ def test_headers_of_the_answer_are_redacted(http: ModuleType, tmp_path: Path) ->
     run_virtual(main())
     assert b"PLANTED" not in (tmp_path / "r.jsonl").read_bytes()
     assert (read_recording(tmp_path / "r.jsonl").header.headers or {})["x-request-id"] == "r1"
+
+
+def test_the_traceback_of_a_replayed_error_holds_no_chunk_of_the_recording() -> None:
+    """Error reporters send the variables of each frame."""
+    _, error = replayed(ending=Ending("error", 0, {"type": "TransportError", "message": "broke"}))
+    assert isinstance(error, rxs.TransportError)
+    modules = [frame.f_globals["__name__"] for frame, _ in traceback.walk_tb(error.__traceback__)]
+    assert "rxstream.sources.replay" not in modules
 
 
 def test_retry_hints_are_kept() -> None:
