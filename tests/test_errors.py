@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -13,6 +14,8 @@ from rxstream import errors
 from rxstream.errors import Category, FrameTooLargeError, LimitError, ProviderError, RetryHint, StreamError
 
 SECRET = "sk-live-4242"
+
+PAGE = (Path(__file__).parents[1] / "docs" / "errors.md").read_text(encoding="utf-8")
 
 MADE: dict[str, StreamError] = {
     "StreamError": StreamError("a sentence", detail=SECRET),
@@ -102,3 +105,16 @@ def test_what_may_be_sent_again_says_so() -> None:
 def test_a_category_given_wins_over_that_of_the_class() -> None:
     assert ProviderError("no", category="rate_limited").public.category == "rate_limited"
     assert ProviderError("no").public.category == "provider"
+
+
+def test_the_page_lists_every_error_with_what_it_has() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| [^|]* \|([^|]*)\|$", PAGE, re.MULTILINE))
+    assert set(rows) == {name for name in MADE if name != "StreamError"}
+    for name, told in rows.items():
+        own = {key for key in vars(MADE[name]) if key not in ("public", "phase", "_detail")}
+        assert set(re.findall(r"`(\w+)`", told)) == own
+
+
+def test_the_page_lists_every_category_and_phase() -> None:
+    said = set(re.findall(r"`(\w+)`", PAGE))
+    assert {*get_args(errors.Category), *get_args(errors.Phase)} <= said
