@@ -1,8 +1,9 @@
 """What the AI SDK's chat hook posts: the page's own messages, and whatever the page adds to the body.
 
-A page may add `model`, `system`, settings by the AI SDK's names for them, and `tools` by their names, each with
-`description` and `parameters`. The answer is always streamed. Where the conversation ends with an answer, whose tools
-the page has run, the new answer is a part of the same message, and goes out under its id.
+A page may add `model`, `system`, settings by the AI SDK's names for them (`responseFormat` and `includeUsage` among
+them), and `tools` by their names, each with `description` and `parameters`. The answer is always streamed. Where the
+conversation ends with an answer, whose tools the page has run, the new answer is a part of the same message, and goes
+out under its id.
 
 Source: the AI SDK's default chat transport, and its names of call settings.
 """
@@ -16,7 +17,7 @@ from rxstream.gateway.readers.ask import Ask, make_request
 from rxstream.gateway.readers.node import Fields, Node, Refusals
 from rxstream.gateway.readers.sampling import read_settings
 from rxstream.gateway.readers.ui_messages import read_ui_messages
-from rxstream.requests import Message, Tool, ToolChoice
+from rxstream.requests import JsonSchemaFormat, Message, ResponseFormat, Tool, ToolChoice
 
 __all__ = ("IGNORED", "read_ai_sdk_ui")
 
@@ -34,7 +35,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 
 PARAMETERS: Final[Mapping[str, str]] = {
     **{field: name for name, field in SETTINGS.items()},
-    **{"messages": "messages", "tools": "tools", "tool_choice": "toolChoice"},
+    **{"messages": "messages", "tools": "tools", "tool_choice": "toolChoice", "response_format": "responseFormat"},
 }
 """The name of each field of a `ModelRequest` here."""
 
@@ -48,6 +49,8 @@ REFUSED: Final[Refusals] = {
 
 CHOICES: Final = ("auto", "none", "required")
 
+FORMATS: Final = ("text", "json")
+
 
 def read_ai_sdk_ui(body: Node) -> Ask:
     """What a body of this API asks for."""
@@ -58,10 +61,32 @@ def read_ai_sdk_ui(body: Node) -> Ask:
         conversation, message_id = read_ui_messages(fields.need("messages"))
         tools = _tools(fields.take("tools"))
         choice = _tool_choice(fields)
+        form = _response_format(fields.take("responseFormat"))
+        options: dict[str, Any] = {"include_usage": True} if fields.flag("includeUsage") else {}
         settings = read_settings(fields, SETTINGS)
+    if message_id is not None:
+        options["message_id"] = message_id
     messages = [Message.system(system), *conversation] if system else conversation
-    request = make_request(messages=messages, tools=tools, tool_choice=choice, **settings)
-    return Ask(request, True, {} if message_id is None else {"message_id": message_id}, PARAMETERS)
+    request = make_request(messages=messages, tools=tools, tool_choice=choice, response_format=form, **settings)
+    return Ask(request, True, options, PARAMETERS)
+
+
+def _response_format(node: Node | None) -> ResponseFormat | None:
+    if node is None:
+        return None
+    with node.fields() as fields:
+        if fields.need("type").word(FORMATS) == "text":
+            return "text"
+        schema, name = fields.take("schema"), fields.take("name")
+        description = fields.take("description")
+        if schema is None:
+            return "json_object"
+        said: dict[str, Any] = {"schema": schema.object()}
+        if name is not None:
+            said["name"] = name.name()
+        if description is not None:
+            said["description"] = description.text()
+        return JsonSchemaFormat(**said)
 
 
 def _tool_choice(fields: Fields) -> ToolChoice | None:

@@ -237,6 +237,8 @@ UI: Final[dict[str, Any]] = {
     ],
     "tools": {"weather": {"description": "d", "parameters": SCHEMA}},
     "toolChoice": "auto",
+    "responseFormat": {"type": "json", "schema": SCHEMA, "name": "weather", "description": "d"},
+    "includeUsage": True,
 }
 
 BODIES: Final[dict[str, dict[str, Any]]] = {

@@ -10,6 +10,7 @@ from rxstream.errors import RequestError
 from rxstream.gateway.readers import read_request
 from rxstream.requests import (
     ImageContent,
+    JsonSchemaFormat,
     Message,
     ModelRequest,
     ReasoningContent,
@@ -187,6 +188,27 @@ def test_a_page_may_add_settings_and_tools() -> None:
         tools=[Tool(name="weather", description="Of a city.", parameters=dict(SCHEMA))],
         tool_choice="required",
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ({"type": "text"}, "text"),
+        ({"type": "json"}, "json_object"),
+        ({"type": "json", "schema": SCHEMA}, JsonSchemaFormat(schema=dict(SCHEMA))),
+        (
+            {"type": "json", "schema": SCHEMA, "name": "weather", "description": "Of a city."},
+            JsonSchemaFormat(schema=dict(SCHEMA), name="weather", description="Of a city."),
+        ),
+    ],
+)
+def test_a_page_may_ask_for_a_form_of_the_answer(said: dict[str, Any], meant: Any) -> None:
+    assert request_of(ASKED, responseFormat=said).response_format == meant
+
+
+@pytest.mark.parametrize(("said", "options"), [(True, {"include_usage": True}), (False, {}), (None, {})])
+def test_a_page_may_ask_for_the_counts_of_tokens(said: bool | None, options: dict[str, Any]) -> None:
+    assert read_request("ai-sdk-ui", {"messages": [ASKED], "includeUsage": said}).encoder_options == options
 
 
 @pytest.mark.parametrize(
