@@ -65,7 +65,15 @@ export async function askUI(job, { report, onPiece, signal }) {
   const transport = new DefaultChatTransport({
     api: `${job.base_url}/api/chat`,
     headers: { authorization: `Bearer ${job.token}` },
-    body: { model: job.model },
+    body: {
+      model: job.model,
+      includeUsage: true,
+      ...job.sampling,
+      ...(job.tools && {
+        tools: Object.fromEntries(Object.entries(job.toolSchemas).map(([name, parameters]) => [name, { parameters }])),
+      }),
+      ...(job.structured && { responseFormat: { type: "json", schema: job.schema, name: "weather" } }),
+    },
   });
   const messages = [{ id: "m1", role: "user", parts: [{ type: "text", text: job.prompt }] }];
   const chunks = await transport.sendMessages({
@@ -85,6 +93,9 @@ export async function askUI(job, { report, onPiece, signal }) {
   const saidIn = (type) => parts.filter((part) => part.type === type).map((part) => part.text).join("");
   if (saidIn("text") !== report.text) throw new Error("the pieces and the message differ");
   report.reasoning = saidIn("reasoning");
+  if (job.structured) report.parsed = JSON.parse(report.text);
+  report.input_tokens = message?.metadata?.usage?.input_tokens ?? null;
+  report.output_tokens = message?.metadata?.usage?.output_tokens ?? null;
   report.calls = parts
     .filter((part) => part.type.startsWith("tool-") || part.type === "dynamic-tool")
     .map((part) => ({ name: part.toolName ?? part.type.slice("tool-".length), arguments: part.input }));

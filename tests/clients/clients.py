@@ -37,9 +37,9 @@ CLIENTS: tuple[Client, ...] = (
 )
 
 
-def every_client(*needs: str) -> pytest.MarkDecorator:
-    """Runs a test with each client that can tell all of `needs`."""
-    chosen = [client for client in CLIENTS if client.shows.issuperset(needs)]
+def every_client(*needs: str, without: str | None = None) -> pytest.MarkDecorator:
+    """Runs a test with each client that can tell all of `needs`, and not what it is to be `without`."""
+    chosen = [client for client in CLIENTS if client.shows.issuperset(needs) and without not in client.shows]
     return pytest.mark.parametrize("client", chosen, ids=[client.name for client in chosen])
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tests.clients.programs import program
-from tests.clients.report import TIMEOUT_SECONDS, Failure, Job, OnPiece, Report
+from tests.clients.report import EVERYTHING, SCHEMA, TIMEOUT_SECONDS, TOOLS, Call, Failure, Job, OnPiece, Report
 
 __all__ = ("Curl", "curl_arguments")
 
@@ -28,9 +28,34 @@ def body_of(format: str, job: Job) -> dict[str, Any]:
         "openai-chat": {"messages": [message], "stream": True, "stream_options": {"include_usage": True}},
         "openai-responses": {"input": job.prompt, "stream": True},
         "anthropic": {"messages": [message], "stream": True, "max_tokens": 1000},
-        "ai-sdk-ui": {"id": "c", "messages": [ui_message]},
+        "ai-sdk-ui": {"id": "c", "messages": [ui_message], "includeUsage": True},
     }
-    return {"model": job.model, **bodies[format], **job.sampling}
+    body = {"model": job.model, **bodies[format], **job.sampling}
+    if job.tools:
+        body["tools"] = _tools(format)
+    return body | _FORMATS[format] if job.structured else body
+
+
+def _tools(format: str) -> Any:
+    if format == "ai-sdk-ui":
+        return {name: {"parameters": schema} for name, schema in TOOLS.items()}
+    if format == "anthropic":
+        return [{"name": name, "input_schema": schema} for name, schema in TOOLS.items()]
+    functions = [{"name": name, "parameters": schema} for name, schema in TOOLS.items()]
+    if format == "openai-responses":
+        return [{"type": "function", **function} for function in functions]
+    return [{"type": "function", "function": function} for function in functions]
+
+
+_NAMED = {"name": "weather", "schema": SCHEMA}
+
+_FORMATS: Mapping[str, dict[str, Any]] = {
+    "openai-chat": {"response_format": {"type": "json_schema", "json_schema": _NAMED}},
+    "openai-responses": {"text": {"format": {"type": "json_schema", **_NAMED}}},
+    "anthropic": {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}},
+    "ai-sdk-ui": {"responseFormat": {"type": "json", **_NAMED}},
+}
+"""How each route is asked for answers of `SCHEMA`."""
 
 
 def curl_arguments(format: str, job: Job, *more: str) -> list[str]:
@@ -52,7 +77,7 @@ class Curl:
     def __init__(self, format: str) -> None:
         self._format = format
         self.name = f"curl-{format}"
-        self.shows = frozenset[str](() if format == "ai-sdk-ui" else ("usage",))
+        self.shows = EVERYTHING - {"whole"}
         self.finishes = FINISHES[format]
 
     def ask(self, job: Job, on_piece: OnPiece) -> Report:
@@ -67,6 +92,9 @@ class Curl:
             self._read(curl.stdout, job, on_piece, report)
             if report.left:
                 curl.kill()
+        report.calls = [Call(call.name, json.loads(call.arguments)) for call in report.calls]
+        if job.structured and report.failure is None:
+            report.parsed = json.loads(report.text)
         return report
 
     def _read(self, lines: Iterator[bytes], job: Job, on_piece: OnPiece, report: Report) -> None:
@@ -99,9 +127,20 @@ def _chat(frame: dict[str, Any], report: Report) -> str:
         report.input_tokens, report.output_tokens = usage["prompt_tokens"], usage["completion_tokens"]
     text = ""
     for choice in frame["choices"]:
-        text += choice["delta"].get("content") or ""
+        delta = choice["delta"]
+        text += delta.get("content") or ""
+        report.reasoning += delta.get("reasoning_content") or ""
+        for entry in delta.get("tool_calls", ()):
+            assert entry["index"] == len(report.calls) - ("id" not in entry)
+            _call(report, entry["function"].get("name"), entry["function"]["arguments"])
         report.finish = choice["finish_reason"] or report.finish
     return text
+
+
+def _call(report: Report, name: str | None, arguments: str) -> None:
+    """A call that begins, where it has a name, or the next piece of the arguments of the last one."""
+    call = report.calls.pop() if name is None else Call(name, "")
+    report.calls.append(Call(call.name, call.arguments + arguments))
 
 
 def _responses(frame: dict[str, Any], report: Report) -> str:
@@ -116,6 +155,10 @@ def _responses(frame: dict[str, Any], report: Report) -> str:
         report.failure = Failure(kind, frame["message"])
     elif kind == "response.failed":
         report.failure = Failure(kind, frame["response"]["error"]["message"])
+    elif kind == "response.output_item.done" and frame["item"]["type"] == "function_call":
+        _call(report, frame["item"]["name"], frame["item"]["arguments"])
+    elif kind.startswith("response.reasoning") and kind.endswith(".delta"):
+        report.reasoning += frame["delta"]
     return str(frame["delta"]) if kind == "response.output_text.delta" else ""
 
 
@@ -126,8 +169,14 @@ def _anthropic(frame: dict[str, Any], report: Report) -> str:
         report.finish = frame["delta"]["stop_reason"]
         report.input_tokens = frame["usage"].get("input_tokens", report.input_tokens)
         report.output_tokens = frame["usage"]["output_tokens"]
+    elif frame["type"] == "content_block_start" and frame["content_block"]["type"] == "tool_use":
+        _call(report, frame["content_block"]["name"], "")
     elif frame["type"] == "content_block_delta":
-        return str(frame["delta"].get("text", ""))
+        delta = frame["delta"]
+        report.reasoning += delta.get("thinking", "")
+        if "partial_json" in delta:
+            _call(report, None, delta["partial_json"])
+        return str(delta.get("text", ""))
     return ""
 
 
@@ -136,6 +185,12 @@ def _ui(frame: dict[str, Any], report: Report) -> str:
         report.failure = Failure("error", frame["errorText"])
     elif frame["type"] == "finish":
         report.finish = frame["finishReason"]
+        usage = frame.get("messageMetadata", {}).get("usage", {})
+        report.input_tokens, report.output_tokens = usage.get("input_tokens"), usage.get("output_tokens")
+    elif frame["type"] == "reasoning-delta":
+        report.reasoning += frame["delta"]
+    elif frame["type"] == "tool-input-available":
+        _call(report, frame["toolName"], json.dumps(frame["input"]))
     elif frame["type"] == "text-delta":
         return str(frame["delta"])
     return ""
@@ -149,8 +204,8 @@ READERS: dict[str, Callable[[dict[str, Any], Report], str]] = {
 }
 
 FINISHES: dict[str, Mapping[str, str]] = {
-    "openai-chat": {"stop": "stop", "length": "length"},
-    "openai-responses": {"stop": "completed", "length": "incomplete"},
-    "anthropic": {"stop": "end_turn", "length": "max_tokens"},
-    "ai-sdk-ui": {"stop": "stop", "length": "length"},
+    "openai-chat": {"stop": "stop", "length": "length", "tool_calls": "tool_calls"},
+    "openai-responses": {"stop": "completed", "length": "incomplete", "tool_calls": "completed"},
+    "anthropic": {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"},
+    "ai-sdk-ui": {"stop": "stop", "length": "length", "tool_calls": "tool-calls"},
 }

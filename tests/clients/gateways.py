@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 from rxstream.gateway.config.toml_text import toml_text
-from rxstream.testing.wires import WIRES
+from tests.clients.scenes import SERVED_WIRES
 from tests.clients.stage import Stage
 
 __all__ = ("Served", "serving", "settings_for")
@@ -64,7 +64,7 @@ def settings_for(stage: Stage, **server: Any) -> dict[str, Any]:
             "base_url": stage.base_url(wire),
             **({} if wire.startswith("bedrock") else {"api_key_env": "SCRIPTED_KEY"}),
         }
-        for wire in WIRES
+        for wire in sorted(SERVED_WIRES)
     ]
     return {"server": {"shutdown_grace_seconds": 0, **server}, "models": models}
 

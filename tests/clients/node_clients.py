@@ -90,6 +90,6 @@ NODE_CLIENTS = (
         ERRORS,
     ),
     NodeClient("ai-compatible", _AI, EVERYTHING, dict.fromkeys(ERRORS, "AI_APICallError")),
-    # The transport reads a stream of parts: whole answers, structured ones and errors with a class it does not know.
-    NodeClient("ai-ui", _AI, frozenset(("reasoning", "tool")), dict.fromkeys(ERRORS, "Error")),
+    # The transport reads a stream of parts: whole answers and errors with a class it does not know.
+    NodeClient("ai-ui", _AI, EVERYTHING - {"whole"}, dict.fromkeys(ERRORS, "Error")),
 )

@@ -116,4 +116,10 @@ class Client(Protocol):
         ...
 
 
+def structured_ways(client: Client) -> tuple[bool, ...]:
+    """Streamed or whole: how the client gets structured answers."""
+    ways = ((True, "structured streams"), (False, "whole"))
+    return tuple(stream for stream, what in ways if what in client.shows)
+
+
 EVERYTHING = frozenset(("reasoning", "usage", "structured", "structured streams", "tool", "whole"))

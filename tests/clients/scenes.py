@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from rxstream.events import ToolCall, Usage
+from rxstream.providers.registry import find_wire
 from rxstream.testing import Answer, Cut, Reply, Send, Stall, Wait, error_reply
 from rxstream.testing.steps import Repeat, Step
 from rxstream.testing.wires import WIRES
@@ -20,6 +21,7 @@ __all__ = (
     "FLOOD_PIECE",
     "REASONING_WIRES",
     "SECRET",
+    "SERVED_WIRES",
     "STRUCTURED_WIRES",
     "Scene",
     "first_piece",
@@ -54,9 +56,12 @@ ANSWERS: dict[str, Answer] = {
 }
 """What the provider means, for the scenes that come to an end."""
 
-REASONING_WIRES = frozenset(WIRES) - {"openai-completions"}
-CALL_WIRES = frozenset(WIRES) - {"openai-completions"}
-STRUCTURED_WIRES = frozenset(WIRES) - {"openai-completions"}
+SERVED_WIRES = frozenset(wire for wire in WIRES if find_wire(wire).request is not None)
+"""The wires that a gateway can ask; of the others only answers are read."""
+
+REASONING_WIRES = SERVED_WIRES - {"openai-completions"}
+CALL_WIRES = SERVED_WIRES - {"openai-completions"}
+STRUCTURED_WIRES = SERVED_WIRES - {"openai-completions"}
 
 FLOOD_PIECE = "flood " * 64
 

@@ -6,14 +6,13 @@ import json
 
 import pytest
 
-from rxstream.testing.wires import WIRES
 from tests.clients.clients import ask, every_client
 from tests.clients.gateways import Served
-from tests.clients.report import Call, Client, Report
-from tests.clients.scenes import ANSWERS, CALL_WIRES, REASONING_WIRES, STRUCTURED_WIRES, Scene
+from tests.clients.report import Call, Client, Report, structured_ways
+from tests.clients.scenes import ANSWERS, CALL_WIRES, REASONING_WIRES, SERVED_WIRES, STRUCTURED_WIRES, Scene
 from tests.clients.stage import Stage
 
-every_wire = pytest.mark.parametrize("wire", sorted(WIRES))
+every_wire = pytest.mark.parametrize("wire", sorted(SERVED_WIRES))
 both_ways = pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
 
 
@@ -85,9 +84,9 @@ def test_reasoning_text_and_a_call_arrive_together(ready: Client, gateway: Serve
     check(ask(ready, gateway, wire, Scene("talkative"), stream=stream, tools=True), ready, "talkative")
 
 
-@every_client("tool")
+@every_client("tool", "reasoning", without="whole")
 @pytest.mark.parametrize("wire", sorted(CALL_WIRES))
-def test_a_user_interface_shows_calls_and_reasoning(ready: Client, gateway: Served, wire: str) -> None:
+def test_calls_and_reasoning_stream_into_clients_that_only_stream(ready: Client, gateway: Served, wire: str) -> None:
     for scene in ("tool", "reasoning", "talkative"):
         check(ask(ready, gateway, wire, Scene(scene), tools=True), ready, scene)
 
@@ -95,14 +94,14 @@ def test_a_user_interface_shows_calls_and_reasoning(ready: Client, gateway: Serv
 @every_client("structured")
 @pytest.mark.parametrize("wire", sorted(STRUCTURED_WIRES))
 def test_structured_output_is_asked_for_and_arrives(ready: Client, gateway: Served, stage: Stage, wire: str) -> None:
-    for stream in (True, False) if "structured streams" in ready.shows else (False,):
+    for stream in structured_ways(ready):
         scene = Scene("structured")
         check_structured(ask(ready, gateway, wire, scene, structured=True, stream=stream), ready)
         assert b"degrees" in stage.record(scene).body
 
 
 @every_client("structured")
-@pytest.mark.parametrize("wire", sorted(frozenset(WIRES) - STRUCTURED_WIRES))
+@pytest.mark.parametrize("wire", sorted(SERVED_WIRES - STRUCTURED_WIRES))
 def test_structured_output_that_a_provider_does_not_have_is_refused(
     ready: Client, gateway: Served, stage: Stage, wire: str
 ) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rxstream.testing.wires import WIRES
 from tests.clients.clients import ask, every_client
 from tests.clients.gateways import Served
 from tests.clients.report import Client, Report
-from tests.clients.scenes import ANSWERS, SECRET, Scene
+from tests.clients.scenes import ANSWERS, SECRET, SERVED_WIRES, Scene
 from tests.clients.stage import Stage
 from tests.clients.wire_errors import ERROR_WIRES
 
@@ -17,7 +16,7 @@ FIRST = ANSWERS["text"].text[0]
 TOLD = {400: 400, 401: 502, 403: 502, 404: 404, 429: 429, 500: 502, 503: 503, 529: 503}
 """What a client is told for each status of the provider. A key that is refused is the gateway's, not the client's."""
 
-every_wire = pytest.mark.parametrize("wire", sorted(WIRES))
+every_wire = pytest.mark.parametrize("wire", sorted(SERVED_WIRES))
 
 
 def check_broken(report: Report) -> None:

@@ -7,15 +7,14 @@ import subprocess
 import httpx
 import pytest
 
-from rxstream.testing.wires import WIRES
 from tests.clients.clients import ask, every_client
 from tests.clients.curl_client import PATHS, body_of, curl_arguments
 from tests.clients.gateways import Served
 from tests.clients.report import Client, Job
-from tests.clients.scenes import ANSWERS, Scene
+from tests.clients.scenes import ANSWERS, SERVED_WIRES, Scene
 from tests.clients.stage import Stage
 
-every_wire = pytest.mark.parametrize("wire", sorted(WIRES))
+every_wire = pytest.mark.parametrize("wire", sorted(SERVED_WIRES))
 every_route = pytest.mark.parametrize("format", sorted(PATHS))
 
 

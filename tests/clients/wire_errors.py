@@ -38,6 +38,9 @@ _FRAMES: dict[str, Callable[[], bytes]] = {
         "error", {"type": "error", "code": "server_error", "message": SAID, "param": None, "sequence_number": 9}
     ),
     "anthropic": lambda: _named("error", {"type": "error", "error": {"type": "overloaded_error", "message": SAID}}),
+    "cohere-v2": lambda: _named(
+        "message-end", {"type": "message-end", "delta": {"error": SAID, "finish_reason": "ERROR"}}
+    ),
     "gemini": lambda: _data({"error": {"code": 500, "message": SAID, "status": "INTERNAL"}}),
     "ollama": lambda: _line({"error": SAID}) + b"\n",
     "bedrock-converse": lambda: pack_exception("modelStreamErrorException", {"message": SAID}),
