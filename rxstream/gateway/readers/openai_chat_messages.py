@@ -1,6 +1,7 @@
 """The conversation in a body of OpenAI's chat completions.
 
-A speaker's `name` is left out: it tells apart speakers of one role, which no other API can.
+No other API has a speaker's `name`. It is left out where it tells nobody apart, for then the conversation says the same
+without it; a second user's is refused. That of instructions or of an answer is a label.
 """
 
 from __future__ import annotations
@@ -30,15 +31,27 @@ ECHOED: Final = ("annotations", "images", "index", "name", "parsed")
 def read_chat_messages(node: Node) -> list[Message]:
     """The messages of a body."""
     messages = []
+    users: set[str] = set()
     for entry in node.entries():
         with entry.fields() as fields:
             role = fields.need("role")
             if role.value == "function":
                 raise role.refuse("is an older form: use the role tool")
+            if role.value == "user":
+                _note_user(fields.take("name"), users)
             messages.append(_READERS[role.word(_READERS)](fields))
     if not messages:
         raise node.refuse("must not be empty")
     return messages
+
+
+def _note_user(node: Node | None, users: set[str]) -> None:
+    """The name of a user, who must be the only one that has a name."""
+    if node is None:
+        return
+    users.add(node.text())
+    if len(users) > 1:
+        raise node.refuse("several users cannot be told apart: put their names into the content, and leave it out")
 
 
 def _image(fields: Fields) -> ImageContent:
@@ -67,7 +80,6 @@ def _instructions(fields: Fields) -> Message:
 
 
 def _question(fields: Fields) -> Message:
-    fields.ignore("name")
     return Message.user(as_content(read_parts(fields.need("content"), USER)))
 
 

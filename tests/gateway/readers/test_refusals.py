@@ -71,6 +71,16 @@ def test_what_changes_nothing_of_the_answer_is_left_out(format: str, name: str, 
     assert read(format, **{name: value}) == read(format)
 
 
+def test_a_name_that_tells_nobody_apart_is_left_out() -> None:
+    said = [
+        {"role": "user", "content": "why?"},
+        {"role": "assistant", "content": "so"},
+        {"role": "user", "content": "oh"},
+    ]
+    named = [{**message, "name": name} for message, name in zip(said, ("ann", "helper", "ann"), strict=True)]
+    assert read("openai-chat", messages=named) == read("openai-chat", messages=said)
+
+
 @pytest.mark.parametrize(
     ("format", "more", "why"),
     [
@@ -114,6 +124,16 @@ def test_what_changes_nothing_of_the_answer_is_left_out(format: str, name: str, 
             "openai-chat",
             {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "file:///a"}}]}]},
             "messages[0].content[0].image_url.url: must be an http or https URL",
+        ),
+        (
+            "openai-chat",
+            {"messages": [{"role": "user", "content": "a", "name": name} for name in ("ann", "ann", "bob")]},
+            "messages[2].name: several users cannot be told apart: put their names into the content",
+        ),
+        (
+            "openai-chat",
+            {"messages": [{"role": "user", "content": "a", "name": 1}]},
+            "messages[0].name: must be a string",
         ),
         ("openai-responses", {"previous_response_id": "r"}, "previous_response_id: this server keeps no answers: send"),
         ("openai-responses", {"conversation": "c"}, "conversation: this server keeps no answers: send"),
