@@ -12,6 +12,7 @@ import pytest
 import rxstream as rxs
 from rxstream import operators as ops
 from rxstream.providers.registry import Wire
+from rxstream.sinks import RecordingSink
 from rxstream.testing import run, run_virtual
 from rxstream.testing.contracts import check_operator, check_policy, check_sink, check_source
 
@@ -35,6 +36,8 @@ def greet(name: str) -> str:
         (lambda: ops.overflow.cancel(cast(Any, "boredom")), ValueError, "budget"),
         (lambda: ops.run_tools(cast(Any, print)), TypeError, "as a list, one alone too"),
         (lambda: ops.run_tools(cast(Any, rxs.tool(greet))), TypeError, "as a list, one alone too"),
+        (lambda: ops.record(WRONG), TypeError, "to a path, or to a store"),
+        (lambda: RecordingSink(WRONG), TypeError, "to a path, or to a store"),
         (lambda: ops.parse("opena"), ValueError, "is it 'openai'"),
         (lambda: rxs.subscribe(rxs.from_iterable([]), Sink()), RuntimeError, "inside a coroutine"),
         (lambda: ENDPOINT.stream(cast(Any, "Hi")), TypeError, "ModelRequest.of"),

@@ -16,7 +16,7 @@ from rxstream.flow.stage import Stage, stage_operator
 from rxstream.limits import Limits
 from rxstream.recording.endings import Ending, ending_of
 from rxstream.recording.lines import Item
-from rxstream.recording.store import RecordingFile, RecordingStore
+from rxstream.recording.store import RecordingStore, store_of
 from rxstream.recording.tape import OnFull, ResponseHead, Tape
 
 __all__ = ("OnFull", "record")
@@ -61,13 +61,14 @@ def record(
 
     Raises:
         ValueError: `max_bytes` is not positive, or `on_full` is neither.
+        TypeError: `store` is neither a path nor a store.
         OSError: at the subscribe, where the store cannot begin.
     """
     if max_bytes is not None and max_bytes < 1:
         raise ValueError(f"max_bytes must be at least 1, not {max_bytes!r}")
     if on_full not in get_args(OnFull):
         raise ValueError(f"on_full must be 'fail' or 'stop', not {on_full!r}")
-    kept = RecordingFile(store) if isinstance(store, str | os.PathLike) else store
+    kept = store_of(store)
     chosen = policy or RedactionPolicy()
 
     def make(observer: abc.ObserverBase[T], flow: FlowScheduler) -> _Recorder[T]:

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from rxstream.recording.lines import MAGIC
 from rxstream.recording.reading import Recording, RecordingReader
 
-__all__ = ("MemoryStore", "RecordingFile", "RecordingStore", "RecordingWriter")
+__all__ = ("MemoryStore", "RecordingFile", "RecordingStore", "RecordingWriter", "store_of")
 
 OWNER_ONLY: Final = 0o600
 
@@ -138,3 +138,16 @@ class _LineWriter:
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+def store_of(store: RecordingStore | str | os.PathLike[str]) -> RecordingStore:
+    """The store itself, or the file that a path names.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if isinstance(store, str | os.PathLike):
+        return RecordingFile(store)
+    if not callable(getattr(store, "begin", None)):
+        raise TypeError(f"a recording goes to a path, or to a store with begin(), not to {type(store).__name__}")
+    return store

@@ -14,7 +14,7 @@ from rxstream.events import Event
 from rxstream.limits import DEFAULT_LIMITS, Limits
 from rxstream.recording.endings import Ending, ending_of
 from rxstream.recording.lines import Item
-from rxstream.recording.store import RecordingFile, RecordingStore
+from rxstream.recording.store import RecordingStore, store_of
 from rxstream.recording.tape import OnFull, Tape
 
 __all__ = ("RecordingSink",)
@@ -37,6 +37,7 @@ class RecordingSink:
 
     Raises:
         ValueError: `max_bytes` is not positive, or `on_full` is neither.
+        TypeError: `store` is neither a path nor a store.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class RecordingSink:
             raise ValueError(f"max_bytes must be at least 1, not {max_bytes!r}")
         if on_full not in get_args(OnFull):
             raise ValueError(f"on_full must be 'fail' or 'stop', not {on_full!r}")
-        self._store = RecordingFile(store) if isinstance(store, str | os.PathLike) else store
+        self._store = store_of(store)
         self._policy = policy or RedactionPolicy()
         self._max_bytes = max_bytes
         self._limits = limits
