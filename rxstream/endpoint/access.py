@@ -12,6 +12,9 @@ from rxstream.providers.service import AUTHORIZATION, Key, Service
 
 __all__ = ("check_headers", "request_headers")
 
+HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""A token: RFC 9110, 5.1 and 5.6.2."""
+
 HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 """What a client sends as it is; any other character would be quoted in the client's error."""
 
@@ -57,8 +60,10 @@ def request_headers(
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
-    """Raise `RequestError` where a value is none that a header can hold; it is not in the message."""
+    """Raise `RequestError` where a name or a value is none that a header can have; no value is in the message."""
     for name, value in headers.items():
+        if not HEADER_NAME.fullmatch(name):
+            raise RequestError(f"{name!r} is no name of a header")
         if not HEADER_VALUE.fullmatch(value):
             raise RequestError(f"the value of the header {name!r} has characters that no header can hold")
 

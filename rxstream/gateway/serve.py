@@ -10,6 +10,7 @@ then are ended with their format's error frame and their providers are left. A s
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 from collections.abc import Callable
 from types import FrameType
@@ -98,7 +99,8 @@ class GatewayServer(uvicorn.Server):
         self._on_started = on_started
         self._loop: asyncio.AbstractEventLoop | None = None
         self._idle: IdleConnections | None = None
-        cleanup = gateway.config.limits.max_cleanup_seconds
+        server, limits = gateway.config.server, gateway.config.limits
+        longest = server.shutdown_grace_seconds + 2 * limits.max_cleanup_seconds
         super().__init__(
             uvicorn.Config(
                 app,
@@ -114,7 +116,7 @@ class GatewayServer(uvicorn.Server):
                 backlog=BACKLOG,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
                 # After every connection was cut; what still runs then is stuck.
-                timeout_graceful_shutdown=int(gateway.config.server.shutdown_grace_seconds + 2 * cleanup) + 1,
+                timeout_graceful_shutdown=int(longest) + 1 if math.isfinite(longest) else None,
                 ws_max_size=MAX_SOCKET_MESSAGE,
             )
         )

@@ -100,3 +100,9 @@ def test_a_key_that_no_header_can_hold_is_an_error_that_does_not_quote_it(key: s
     with pytest.raises(RequestError, match="'authorization' has characters") as caught:
         headers_of("openai", api_key=key)
     assert SECRET not in f"{caught.value!r} {caught.value}"
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a:", "x\r\ny", "é"])
+def test_what_is_no_name_of_a_header_is_told_before_a_request_is(name: str) -> None:
+    with pytest.raises(RequestError, match="no name of a header"):
+        headers_of("ollama", needs_key=False, headers={name: SECRET})

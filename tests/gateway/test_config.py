@@ -132,6 +132,12 @@ def test_every_mistake_is_told_with_its_line(file: Path) -> None:
             "[[models]]\nprovider='bedrock-converse'\napi_version='1'",
             "g.toml:3: models[0].api_version: requests to 'bedrock-converse' have no place for it",
         ),
+        ("a = " + "[" * 3000, "g.toml:1: it is not TOML: it nests too deep"),
+        ("[server]\nsend_buffer_bytes = 99999999999999", "g.toml:2: server.send_buffer_bytes: Input should be less"),
+        ("[server]\nallowed_origins = ['localhost']", "g.toml:2: server.allowed_origins: an origin is"),
+        ("[server]\nallowed_origins = ['http://a/b']", "g.toml:2: server.allowed_origins: an origin is"),
+        ("[aliases]\n'' = 'openai/x'", "g.toml:1: aliases: a name is 1 to 256 printable characters"),
+        ("[aliases]\n'a ' = 'openai/x'", "g.toml:1: aliases: a name is 1 to 256 printable characters"),
         ("[[models]]\nprovider='bedrock-converse'\nregion='a/b'", "g.toml:3: models[0].region: String should match"),
     ],
 )

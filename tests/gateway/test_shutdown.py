@@ -111,9 +111,9 @@ def wait_closed(process: Process) -> None:
 
 
 @posix_only
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_an_idle_gateway_ends_with_code_0(tmp_path: Path, number: signal.Signals) -> None:
-    with serving(tmp_path, "http://127.0.0.1:9") as process:
+@pytest.mark.parametrize(("number", "grace"), [(signal.SIGTERM, "20"), (signal.SIGINT, "inf")])
+def test_an_idle_gateway_ends_with_code_0(tmp_path: Path, number: signal.Signals, grace: str) -> None:
+    with serving(tmp_path, "http://127.0.0.1:9", f"shutdown_grace_seconds = {grace}") as process:
         assert httpx.get(f"{process.base_url}/healthz").json() == {"status": "ok"}
         process.signal(number)
         assert process.end() == 0

@@ -5,6 +5,7 @@ Times are seconds. `inf` (a TOML number) means no limit where a time is one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -21,6 +22,9 @@ Seconds = Annotated[float, Field(gt=0)]
 
 KIB = 1024
 MIB = 1024 * KIB
+
+ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#@\\]+/?")
+"""Of a page, or of a browser's extension: what comes in `Origin`, and a slash that is easily left there."""
 
 ANY_MODEL = "*"
 
@@ -91,6 +95,7 @@ class ServerConfig(_Section):
     send_buffer_bytes: int = Field(
         default=64 * KIB,
         ge=4 * KIB,
+        le=1024 * MIB,
         description="the kernel's send buffer of each connection: what a client that does not read can hold back "
         "before its provider is paused",
     )
@@ -103,6 +108,14 @@ class ServerConfig(_Section):
             if not said or said.strip() != said or not said.isascii() or not said.isprintable():
                 raise ValueError("a token is made of printable ASCII characters, with no blank at either end")
         return tokens
+
+    @field_validator("allowed_origins")
+    @classmethod
+    def _origins_as_browsers_say_them(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in origins:
+            if origin != "*" and not ORIGIN.fullmatch(origin):
+                raise ValueError("an origin is `https://name` or `http://name:port`, with no path, or `*`")
+        return origins
 
     @model_validator(mode="after")
     def _one_body_fits(self) -> ServerConfig:
@@ -162,8 +175,8 @@ class ModelConfig(_Section):
     @field_validator("name")
     @classmethod
     def _plain_name(cls, name: str | None) -> str | None:
-        if name is not None and not (name.isprintable() and name.strip() == name and 0 < len(name) <= 256):
-            raise ValueError("a name is 1 to 256 printable characters, with no blank at either end")
+        if name is not None:
+            _check_name(name)
         return name
 
     @property
@@ -216,6 +229,13 @@ class Config(BaseModel):
     log: LogConfig = LogConfig()
     telemetry: TelemetryConfig = TelemetryConfig()
 
+    @field_validator("aliases")
+    @classmethod
+    def _plain_aliases(cls, aliases: Mapping[str, str]) -> Mapping[str, str]:
+        for name in aliases:
+            _check_name(name)
+        return aliases
+
     @model_validator(mode="after")
     def _names_are_unique(self) -> Config:
         first: dict[str, int] = {}
@@ -226,3 +246,8 @@ class Config(BaseModel):
                 problem = f"{both} have the same name {entry.public_name!r}: give one of them another `name`"
                 raise PydanticCustomError(SAME_NAME, "{problem}", {"problem": problem, "number": number})
         return self
+
+
+def _check_name(name: str) -> None:
+    if not (name.isprintable() and name.strip() == name and 0 < len(name) <= 256):
+        raise ValueError("a name is 1 to 256 printable characters, with no blank at either end")

@@ -186,6 +186,8 @@ def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
         return text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         problem = str(error)
+    except RecursionError:
+        problem = "it nests too deep"
     said, _, place = problem.partition(" (at ")
     line = int(place.removeprefix("line ").partition(",")[0]) if place.startswith("line ") else text.count("\n") + 1
     raise ConfigError((Mistake("", f"it is not TOML: {said}", str(path), line),))
