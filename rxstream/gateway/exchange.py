@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from reactivex import Observable
 
@@ -20,13 +20,6 @@ from rxstream.requests import ModelRequest
 from rxstream.response.response import Outcome
 
 __all__ = ("Exchange",)
-
-PASSED_ON: Final = ("x-ratelimit-", "anthropic-ratelimit-")
-"""Beginnings of the provider's headers that clients read; of all others none is passed on."""
-
-UPSTREAM_IDS: Final = ("x-request-id", "request-id", "x-amzn-requestid", "x-goog-request-id", "cf-ray")
-MAX_HEADER: Final = 256
-MAX_PASSED_ON: Final = 24
 
 
 class Exchange:
@@ -143,17 +136,6 @@ class Exchange:
         else:
             self.failed(error)
 
-    def extra_headers(self) -> dict[str, str]:
-        """What of the provider's head the client gets to see."""
-        found: dict[str, str] = {}
-        upstream = {name.lower(): value for name, value in self.meter.upstream_headers.items()}
-        for name in UPSTREAM_IDS:
-            if name in upstream and _is_plain(upstream[name]):
-                found["x-upstream-request-id"] = upstream[name]
-                break
-        limits = [name for name in upstream if name.startswith(PASSED_ON) and _is_plain(upstream[name])]
-        return found | {name: upstream[name] for name in limits[:MAX_PASSED_ON]}
-
     def close(self) -> None:
         """Count it and log it."""
         category = _category(self._error)
@@ -200,10 +182,6 @@ class Exchange:
 
 def _is_content(event: Event) -> bool:
     return isinstance(event, CONTENT_EVENTS)
-
-
-def _is_plain(value: str) -> bool:
-    return len(value) <= MAX_HEADER and value.isascii() and value.isprintable()
 
 
 def _category(error: BaseException | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Headers that every answer has: the request's id, and what the provider said of its limits."""
+"""Headers on every answer, and those that pass through: a client's to its provider, a provider's to its client."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ("EXCHANGE", "REQUEST_ID", "RequestIds", "forwarded_headers", "trace_headers")
+__all__ = ("EXCHANGE", "REQUEST_ID", "RequestIds", "forwarded_headers", "returned_headers", "trace_headers")
 
 REQUEST_ID: Final = "rxstream.request_id"
 """Where in an ASGI scope the request's id is."""
@@ -34,6 +34,13 @@ VERSIONS: Final = re.compile(rb"[A-Za-z0-9 ._,;:=-]{1,1024}")
 """Names of versions, separated by commas."""
 
 MAX_TRACESTATE: Final = 2048
+
+RETURNED: Final = ("x-ratelimit-", "anthropic-ratelimit-")
+"""Beginnings of the provider's headers that clients read; of all others none is returned."""
+
+UPSTREAM_IDS: Final = ("x-request-id", "request-id", "x-amzn-requestid", "x-goog-request-id", "cf-ray")
+MAX_HEADER: Final = 256
+MAX_RETURNED: Final = 24
 
 
 class RequestIds:
@@ -59,7 +66,7 @@ class RequestIds:
                 headers["x-request-id"] = headers["request-id"] = request_id
                 if (exchange := scope.get(EXCHANGE)) is not None:
                     exchange.status = message["status"]
-                    for name, value in exchange.extra_headers().items():
+                    for name, value in returned_headers(exchange.meter.upstream_headers).items():
                         headers[name] = value
             await send(message)
 
@@ -92,6 +99,19 @@ def forwarded_headers(scope: Scope, format: str) -> dict[str, str]:
         if VERSIONS.fullmatch(value):
             found[name] = value.decode("ascii")
     return found
+
+
+def returned_headers(upstream: Mapping[str, str]) -> dict[str, str]:
+    """What of a provider's headers its client gets to see: the provider's own id, and what it says of its limits."""
+    known = {name.lower(): value for name, value in upstream.items() if _is_plain(value)}
+    limits = [name for name in known if name.startswith(RETURNED)]
+    returned = {name: known[name] for name in limits[:MAX_RETURNED]}
+    own_id = next((known[name] for name in UPSTREAM_IDS if name in known), None)
+    return returned if own_id is None else {"x-upstream-request-id": own_id, **returned}
+
+
+def _is_plain(value: str) -> bool:
+    return len(value) <= MAX_HEADER and value.isascii() and value.isprintable()
 
 
 def _request_id(scope: Scope) -> str:

@@ -25,7 +25,7 @@ _PLACES: Final[Mapping[Any, frozenset[str]]] = {
     "both": frozenset({"span", "event"}),
 }
 
-_SAID: Final = {
+_SAID: Final[Mapping[str, Capture]] = {
     "true": "span",
     "1": "span",
     "span_only": "span",
@@ -46,7 +46,7 @@ def content_places(capture: Capture, environ: Mapping[str, str] = os.environ) ->
         ValueError: `capture` is no such place.
     """
     if capture is None:
-        capture = _SAID.get(environ.get(CAPTURE_VARIABLE, "").strip().lower(), False)  # type: ignore[assignment]
+        capture = _SAID.get(environ.get(CAPTURE_VARIABLE, "").strip().lower(), False)
     if capture is False:
         return frozenset()
     if capture not in _PLACES:
