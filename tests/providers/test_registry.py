@@ -36,7 +36,9 @@ def test_the_dialects_of_the_chat_wire_are_wires() -> None:
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_known() -> None:
-    with pytest.raises(ValueError, match=r"no wire or provider 'openai_chat': is it 'openai-chat' .*known are anthropic, .*openai-chat"):
+    with pytest.raises(
+        ValueError, match=r"no wire or provider 'openai_chat': is it 'openai-chat' .*known are anthropic, .*openai-chat"
+    ):
         get_wire("openai_chat")
 
 
