@@ -115,9 +115,9 @@ class ModelRoute:
         return EventStreamResponse(
             events,
             self.format,
-            head_wait_seconds=finite(server.head_wait_seconds),
-            keep_alive_seconds=finite(server.keep_alive_seconds),
-            write_timeout_seconds=finite(server.write_timeout),
+            head_wait_seconds=_finite(server.head_wait_seconds),
+            keep_alive_seconds=_finite(server.keep_alive_seconds),
+            write_timeout_seconds=_finite(server.write_timeout),
             limits=gateway.config.limits,
             diagnostics=gateway.diagnostics,
             on_end=lambda end: exchange.ended(end.outcome, end.error, end.cause),
@@ -140,7 +140,7 @@ class ModelRoute:
             return error_response(failure, self.format)
         return WholeAnswer(
             encode_body(self.format, answer, **asked.body_options),
-            write_timeout_seconds=finite(gateway.config.server.write_timeout),
+            write_timeout_seconds=_finite(gateway.config.server.write_timeout),
             cleanup_seconds=gateway.config.limits.max_cleanup_seconds,
             on_gone=exchange.left,
         )
@@ -158,7 +158,7 @@ def _ask(exchange: Exchange, asked: Asked) -> Observable[Event]:
     raise inexpressible(refused, parameter, target.provider, target.name)
 
 
-def finite(seconds: float) -> float | None:
+def _finite(seconds: float) -> float | None:
     """A time of the settings, where `inf` is no limit."""
     return seconds if math.isfinite(seconds) else None
 
