@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 import rxstream as rxs
+from rxstream import operators as ops
 from rxstream.errors import ProviderError, TransportError
-from rxstream.testing import Reply, ScriptedProvider, Send, Stall, answer, error_reply, json_reply, run
+from rxstream.testing import Reply, ScriptedProvider, Send, Stall, answer, error_reply, json_reply, run, run_virtual
 from tests.endpoint.kit import BODIES, PATHS, QUESTION, WIRES, asking, stream_of
 from tests.providers.test_bodies import CHAT_BODY, facts
 from tests.sources.http_streams import both_clients
-from tests.testing.clients import make_client
+from tests.testing.clients import HTTP_CLIENTS, make_client
 
 
 @both_clients
@@ -157,6 +158,37 @@ def test_an_http_error_is_a_failed_response_both_ways(http: ModuleType, wire: st
                 assert response.error.public.retry == rxs.RetryHint(True, 2)
 
     run(scenario())
+
+
+async def collect(endpoint: rxs.Endpoint) -> rxs.Response:
+    return await rxs.collect(endpoint.stream(QUESTION))
+
+
+async def complete(endpoint: rxs.Endpoint) -> rxs.Response:
+    return await endpoint.complete(QUESTION)
+
+
+async def reduce(endpoint: rxs.Endpoint) -> rxs.Response:
+    *_, response = [made async for made in rxs.iterate(endpoint.stream(QUESTION).pipe(ops.to_response()))]
+    return response
+
+
+@pytest.mark.parametrize("respond", [collect, complete, reduce])
+@pytest.mark.parametrize("status", [429, 503])
+def test_nothing_tries_again_what_retry_before_output_does_not(status: int, respond: Any) -> None:
+    """An error that says that it may be tried again, at once, and an answer behind it that nobody asks for."""
+    refused = error_reply(status, headers={"retry-after": "0"})
+
+    async def main() -> None:
+        async with asking(HTTP_CLIENTS[0], [refused, stream_of("openai-chat")]) as (provider, endpoint):
+            response = await respond(endpoint)
+            await asyncio.sleep(3600)
+            assert response.outcome == "failed"
+            assert isinstance(response.error, ProviderError)
+            assert response.error.public.retry == rxs.RetryHint(True, 0)
+            assert len(provider.requests) == 1
+
+    run_virtual(main())
 
 
 @both_clients
