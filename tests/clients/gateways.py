@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 import httpx
 
 from rxstream.gateway.config.toml_text import toml_text
+from tests.clients.programs import rxstream
 from tests.clients.scenes import SERVED_WIRES
 from tests.clients.stage import Stage
 
@@ -91,7 +91,7 @@ def serving(
         file = folder / "gateway.toml"
         file.write_text(toml_text(settings), encoding="utf-8")
         arguments = ["--config", str(file), *arguments]
-    program = command or (str(Path(sys.executable).with_name("rxstream")), "serve")
+    program = command or (*rxstream(), "serve")
     environment = {**os.environ, **ENVIRONMENT, **(environ or {})}
     with log.open("w") as stderr:
         process = subprocess.Popen(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-__all__ = ("HERE", "program", "node_modules")
+__all__ = ("HERE", "node_modules", "program", "rxstream")
 
 HERE = Path(__file__).parent
 
@@ -40,3 +41,8 @@ def node_modules() -> Path:
         if done.returncode != 0:
             pytest.fail(f"npm ci in tests/clients failed: {done.stderr.strip()}")
     return found
+
+
+def rxstream() -> list[str]:
+    """The beginning of a command line of our own."""
+    return [str(Path(sys.executable).with_name("rxstream"))]

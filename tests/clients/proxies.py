@@ -12,16 +12,22 @@ from pathlib import Path
 
 from tests.clients.programs import HERE, program
 
-__all__ = ("WAYS", "nginx_before")
+__all__ = ("HOLDING", "WAYS", "nginx_before")
 
 WAYS = ("buffered", "unbuffered", "gzipped")
+"""How nginx is set where streams pass."""
+
+HOLDING = "holding"
+"""How it is set where they do not."""
+
 START_SECONDS = 20
 
 
 @contextmanager
 def nginx_before(port: int, folder: Path) -> Iterator[Mapping[str, str]]:
-    """The base URLs of nginx for each of `WAYS`, in front of what listens at `port`."""
-    ports = dict(zip(WAYS, free_ports(len(WAYS)), strict=True))
+    """The base URLs of nginx for each of `WAYS` and for `HOLDING`, in front of what listens at `port`."""
+    ways = (*WAYS, HOLDING)
+    ports = dict(zip(ways, free_ports(len(ways)), strict=True))
     settings = string.Template((HERE / "nginx.conf").read_text(encoding="utf-8")).safe_substitute(
         FOLDER=folder, GATEWAY=port, **{name.upper(): number for name, number in ports.items()}
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -12,9 +13,10 @@ import httpx
 import pytest
 
 from tests.clients.clients import ask, every_client
-from tests.clients.curl_client import PATHS, body_of
+from tests.clients.curl_client import PATHS, Curl, body_of
 from tests.clients.gateways import Served, serving, settings_for
-from tests.clients.proxies import WAYS, nginx_before
+from tests.clients.programs import rxstream
+from tests.clients.proxies import HOLDING, WAYS, nginx_before
 from tests.clients.report import TIMEOUT_SECONDS, Client, Job
 from tests.clients.scenes import ANSWERS, Scene
 from tests.clients.sockets import BareClient
@@ -106,6 +108,43 @@ def test_an_answer_that_breaks_off_behind_nginx_is_an_error(
     report = ask(ready, replace(gateway, base_url=nginx[way]), "openai-chat", Scene("cut"))
     assert report.failure is not None
     assert report.text == ANSWERS["text"].text[0]
+
+
+@every_way
+def test_the_doctor_finds_nothing_held_back_where_pieces_pass(nginx: Mapping[str, str], way: str) -> None:
+    done = examine(nginx[way])
+    assert "frames      4 of 4" in done.stdout
+    assert "held back, up to" not in done.stdout
+    problems = [line for line in done.stdout.splitlines() if line.startswith("problem: ")]
+    if way == "unbuffered":
+        assert (done.returncode, problems) == (0, [])
+    else:  # what nginx does where nobody tells it otherwise
+        assert done.returncode == 3
+        assert [problem[:34] for problem in problems] == ["problem: the proxy speaks HTTP/1.0"]
+
+
+def test_the_doctor_finds_the_nginx_that_holds_pieces_back(nginx: Mapping[str, str]) -> None:
+    done = examine(nginx[HOLDING])
+    assert done.returncode == 3
+    assert "problem: frames are held back, up to 0." in done.stdout
+    assert "4 came all at once" in done.stdout
+    assert "proxy_buffering off" in done.stdout
+
+
+@pytest.mark.parametrize("format", sorted(PATHS))
+def test_who_leaves_an_nginx_that_holds_pieces_back_leaves_the_provider(
+    gateway: Served, nginx: Mapping[str, str], stage: Stage, format: str
+) -> None:
+    scene = Scene("flood")
+    served = replace(gateway, base_url=nginx[HOLDING])
+    assert ask(Curl(format), served, "openai-chat", scene, leave=True).left
+    stage.wait_left(scene)
+
+
+def examine(url: str) -> subprocess.CompletedProcess[str]:
+    """What `rxstream doctor` says of what stands at `url`."""
+    command = [*rxstream(), "doctor", url, "--frames", "4"]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS)
 
 
 @every_client()
