@@ -300,6 +300,22 @@ def test_what_is_not_served_is_told_in_the_words_of_the_path(method: str, path: 
     run(main())
 
 
+@pytest.mark.parametrize(
+    "path", [f"{CHAT}/", "/v1/models/", "/healthz/", "/static", "/v1//models", "//evil.example/", "/\\evil.example/"]
+)
+def test_nobody_is_sent_elsewhere(path: str) -> None:
+    async def main() -> None:
+        async with asking(answer("hi"), server={"tokens": ["t"]}) as (client, provider):
+            for method in ("GET", "POST"):
+                headers = {"host": "evil.example", "x-api-key": "t"}
+                said = await client.request(method, f"http://127.0.0.1{path}", json=ASK[CHAT], headers=headers)
+                assert said.status_code in (404, 405)
+                assert "location" not in said.headers
+            assert not provider.requests
+
+    run(main())
+
+
 def test_models_are_listed_and_shown() -> None:
     async def main() -> None:
         aliases = {"fast": "m/x", "we ird/é": "m/y"}

@@ -86,6 +86,21 @@ def test_a_client_cannot_make_labels() -> None:
     assert shown == ['rxstream_requests_total{model="any/*",outcome="completed",route="/v1/chat/completions"} 20.0']
 
 
+def test_a_client_cannot_write_into_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, LOGGER_NAME)
+
+    async def main() -> None:
+        async with asking(by_question, model="*", entry={"name": "any"}) as (client, _):
+            for stream in (True, False):
+                await client.post(CHAT, json=asked("q", model="any/planted", stream=stream))
+            await client.post(CHAT, json=asked("q", model="planted"))
+
+    run(main())
+    lines = [record.__dict__["fields"] for record in caplog.records if record.name == LOGGER_NAME]
+    assert [line["model"] for line in lines] == ["any/*", "any/*", None]
+    assert "planted" not in str(lines)
+
+
 def test_metrics_can_be_left_out() -> None:
     async def main() -> int:
         async with asking(by_question, telemetry={"metrics": False}) as (client, _):
