@@ -21,11 +21,11 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from rxstream import events
+from rxstream.encoders.ai_sdk_ui_calls import UICalls, UIPart
 from rxstream.encoders.encoder import EncoderEnd, End
 from rxstream.encoders.frames import DONE, KEEP_ALIVE, SSE_CONTENT_TYPE, SSE_HEADERS, data_frame
 from rxstream.encoders.media_pieces import MediaPieces
 from rxstream.encoders.openai_errors import end_object
-from rxstream.encoders.ui_calls import UICalls, UIPart
 from rxstream.errors import LimitError
 from rxstream.events import (
     Annotation,

@@ -34,7 +34,10 @@ from rxstream.encoders.media_pieces import MediaPieces
 from rxstream.encoders.openai_chat_parts import annotation_entry
 from rxstream.encoders.openai_errors import end_object
 from rxstream.encoders.openai_finish import explanation
+from rxstream.encoders.openai_responses_frames import NumberedFrames
 from rxstream.encoders.openai_responses_items import REFUSAL, SUMMARY, TEXT
+from rxstream.encoders.openai_responses_output import ResponseOutput
+from rxstream.encoders.openai_responses_tool_items import image_item, result_item
 from rxstream.encoders.openai_responses_words import (
     OWN_REASONS,
     cut_reason,
@@ -43,9 +46,6 @@ from rxstream.encoders.openai_responses_words import (
     responses_usage_object,
 )
 from rxstream.encoders.outgoing_call import CallEvent, OutgoingCalls
-from rxstream.encoders.responses_frames import NumberedFrames
-from rxstream.encoders.responses_output import ResponseOutput
-from rxstream.encoders.responses_tool_items import image_item, result_item
 from rxstream.errors import Category, StreamError
 from rxstream.events import (
     Annotation,

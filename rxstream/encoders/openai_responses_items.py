@@ -15,8 +15,8 @@ from pydantic import JsonValue
 
 from rxstream.encoders.frames import json_bytes
 from rxstream.encoders.openai_chat_parts import call_signature
+from rxstream.encoders.openai_responses_frames import NumberedFrames
 from rxstream.encoders.outgoing_call import OutgoingCall
-from rxstream.encoders.responses_frames import NumberedFrames
 from rxstream.events import SignatureKind
 from rxstream.providers.sealed_reasoning import seal
 from rxstream.response.pieces import Budget, Pieces

@@ -7,6 +7,11 @@
 `gather` reads the recording through the pipeline of its wire, `simulate` plays it to a slow reader in virtual time:
 both make `Facts`, numbers without a picture. `timeline_figure`, `gaps_figure` and `queue_figure` draw them, and what
 they draw is bounded however long the recording is.
+
+    what is read       inspection  material  gathering  reader  simulation
+    what is known      facts  gaps
+    how it is drawn    kinds  lanes  shapes  scale  palette  figure  the three figures
+    what comes of it   cards  html_tables  html_page (with page.css, page.js)  picture  text
 """
 
 from rxstream.inspect.facts import Facts

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from pydantic_core import to_json
 
 from rxstream.providers.anthropic_request import anthropic_request
-from rxstream.providers.converse_messages import WIRE, converse_messages
+from rxstream.providers.bedrock_messages import WIRE, converse_messages
 from rxstream.providers.provider_request import (
     ProviderRequest,
     cannot_express,

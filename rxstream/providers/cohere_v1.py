@@ -31,7 +31,6 @@ from rxstream.events import (
 )
 from rxstream.framing.frames import Payload
 from rxstream.limits import DEFAULT_LIMITS, Limits
-from rxstream.providers.chat_parts import PartTracker
 from rxstream.providers.cohere_facts import cohere_finish, cohere_usage, is_cohere_error
 from rxstream.providers.fields import (
     JsonObject,
@@ -45,6 +44,7 @@ from rxstream.providers.fields import (
 from rxstream.providers.finish import reconcile_finish
 from rxstream.providers.http_errors import error_from_object
 from rxstream.providers.indexed_calls import IndexedCalls
+from rxstream.providers.part_tracker import PartTracker
 from rxstream.providers.payloads import event_name, guarded, is_keep_alive, payload_data, read_loosely, read_object
 
 __all__ = ("CohereV1Decoder",)

@@ -32,7 +32,6 @@ from rxstream.events import (
 )
 from rxstream.framing.frames import Payload
 from rxstream.limits import DEFAULT_LIMITS, Limits
-from rxstream.providers.chat_parts import PartTracker
 from rxstream.providers.cohere_facts import cohere_finish, cohere_usage, is_cohere_error
 from rxstream.providers.extras import Extras
 from rxstream.providers.fields import (
@@ -47,6 +46,7 @@ from rxstream.providers.fields import (
 from rxstream.providers.finish import reconcile_finish
 from rxstream.providers.http_errors import error_from_object
 from rxstream.providers.indexed_calls import IndexedCalls
+from rxstream.providers.part_tracker import PartTracker
 from rxstream.providers.payloads import (
     event_name,
     guarded,

@@ -14,10 +14,10 @@ from pydantic_core import from_json, to_json
 
 from rxstream.events import Event
 from rxstream.limits import Limits
-from rxstream.providers.chat_parts import PartTracker
 from rxstream.providers.fields import JsonObject, objects_in, string_field
 from rxstream.providers.gemini_context import GeminiContext
 from rxstream.providers.gemini_partial_args import PartialArguments, PartialArgumentsError
+from rxstream.providers.part_tracker import PartTracker
 from rxstream.providers.tool_assembly import CallIds, OpenCall
 
 __all__ = ("FunctionCalls",)

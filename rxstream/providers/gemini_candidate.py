@@ -26,13 +26,13 @@ from rxstream.events import (
     TextDelta,
     Violation,
 )
-from rxstream.providers.chat_parts import PartTracker
 from rxstream.providers.fields import JsonObject, WrongTypeError, leftovers, object_field, objects_in, string_field
 from rxstream.providers.finish import CUTS_CALLS, reconcile_finish
 from rxstream.providers.gemini_calls import FunctionCalls
 from rxstream.providers.gemini_context import GeminiContext
 from rxstream.providers.gemini_finish import gemini_finish, is_unspecified
 from rxstream.providers.gemini_sources import SOURCES, SourceLists
+from rxstream.providers.part_tracker import PartTracker
 
 __all__ = ("Candidate",)
 

@@ -39,7 +39,6 @@ from rxstream.events import (
 )
 from rxstream.framing.frames import Payload
 from rxstream.limits import DEFAULT_LIMITS, Limits
-from rxstream.providers.chat_parts import PartTracker
 from rxstream.providers.fields import (
     JsonObject,
     WrongTypeError,
@@ -51,6 +50,7 @@ from rxstream.providers.fields import (
 from rxstream.providers.finish import FINISH_REASONS, normalize_finish, reconcile_finish
 from rxstream.providers.http_errors import error_from_object, is_error_object
 from rxstream.providers.indexed_calls import IndexedCalls
+from rxstream.providers.part_tracker import PartTracker
 from rxstream.providers.payloads import (
     event_name,
     guarded,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rxstream.errors import LimitError
 from rxstream.events import Event, FinishReason, Violation
 from rxstream.limits import Limits
-from rxstream.providers.chat_parts import PartTracker
 from rxstream.providers.finish import CUTS_CALLS
+from rxstream.providers.part_tracker import PartTracker
 from rxstream.providers.tool_assembly import CallIds, OpenCall
 
 __all__ = ("IndexedCalls",)

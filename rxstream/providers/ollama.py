@@ -32,12 +32,12 @@ from rxstream.events import (
 )
 from rxstream.framing.frames import Payload
 from rxstream.limits import DEFAULT_LIMITS, Limits
-from rxstream.providers.chat_parts import PartTracker
 from rxstream.providers.extras import Extras
 from rxstream.providers.fields import JsonObject, WrongTypeError, object_field, string_field, whole_number
 from rxstream.providers.finish import normalize_finish, reconcile_finish
 from rxstream.providers.http_errors import error_from_object
 from rxstream.providers.ollama_plain import PlainLine, StampedTemplate, chat_text, plain_line
+from rxstream.providers.part_tracker import PartTracker
 from rxstream.providers.payloads import guarded, read_object
 from rxstream.providers.tool_assembly import CallIds, OpenCall
 

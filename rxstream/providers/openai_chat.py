@@ -30,12 +30,12 @@ from rxstream.events import (
 from rxstream.framing.frames import Payload
 from rxstream.limits import DEFAULT_LIMITS, Limits
 from rxstream.providers.call_table import Contradiction
-from rxstream.providers.chat_choice import ChatChoice
-from rxstream.providers.chat_plain import PlainReader, read_plain_text, read_wide_text
 from rxstream.providers.dialects import CHAT_DIALECTS, ChatDialect
 from rxstream.providers.extras import Extras
 from rxstream.providers.fields import JsonObject, WrongTypeError, whole_number
 from rxstream.providers.http_errors import error_from_object, is_error_object
+from rxstream.providers.openai_chat_choice import ChatChoice
+from rxstream.providers.openai_chat_plain import PlainReader, read_plain_text, read_wide_text
 from rxstream.providers.payloads import (
     event_name,
     guarded,

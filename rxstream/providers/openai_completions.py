@@ -28,11 +28,11 @@ from rxstream.events import (
 )
 from rxstream.framing.frames import Payload
 from rxstream.limits import DEFAULT_LIMITS, Limits
-from rxstream.providers.chat_parts import PartTracker
 from rxstream.providers.extras import Extras
 from rxstream.providers.fields import JsonObject, WrongTypeError, object_field, string_field, whole_number
 from rxstream.providers.finish import normalize_finish
 from rxstream.providers.http_errors import error_from_object, is_error_object
+from rxstream.providers.part_tracker import PartTracker
 from rxstream.providers.payloads import (
     END_MARKERS,
     event_name,

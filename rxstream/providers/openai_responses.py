@@ -3,8 +3,8 @@
     created, in_progress, (output_item.added, ..., output_item.done)*, completed | incomplete | failed, [DONE]?
 
 What a payload is, its JSON `type` says; the event name of its frame counts only where that is missing. What the events
-of the content do is a table in `responses_events`, which item each means in `responses_table`, what the items are in
-`responses_items` and `responses_server`, how it ends in `responses_terminal`; here is the order of messages:
+of the content do is a table in `openai_responses_events`, which item each means in `_table`, what the items are in
+`_items` and `_server`, how it ends in `_terminal`; here is the order of messages:
 
 - A stream may hold several, one after the other. Content that stands outside of one is kept raw, never added.
 - Only a terminal event ends a message; `[DONE]`, which OpenAI does not send, only ends the stream.
@@ -25,6 +25,10 @@ from rxstream.framing.frames import Payload
 from rxstream.limits import DEFAULT_LIMITS, Limits
 from rxstream.providers.fields import JsonObject, WrongTypeError, leftovers, object_field, string_field, whole_number
 from rxstream.providers.http_errors import error_from_object, is_error_object
+from rxstream.providers.openai_responses_events import CONTENT_HANDLERS
+from rxstream.providers.openai_responses_items import ItemContext
+from rxstream.providers.openai_responses_table import ItemTable
+from rxstream.providers.openai_responses_terminal import TERMINALS, final_of, finish_of, status_of, take_usage
 from rxstream.providers.payloads import (
     event_name,
     guarded,
@@ -34,10 +38,6 @@ from rxstream.providers.payloads import (
     payload_text,
     read_object,
 )
-from rxstream.providers.responses_events import CONTENT_HANDLERS
-from rxstream.providers.responses_items import ItemContext
-from rxstream.providers.responses_table import ItemTable
-from rxstream.providers.responses_terminal import TERMINALS, final_of, finish_of, status_of, take_usage
 
 __all__ = ("OpenAIResponsesDecoder",)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from rxstream.providers.openai_responses_input import WIRE, has_encrypted, responses_input
 from rxstream.providers.provider_request import (
     ProviderRequest,
     cannot_express,
@@ -19,7 +20,6 @@ from rxstream.providers.provider_request import (
     say_stream,
     with_extra,
 )
-from rxstream.providers.responses_input import WIRE, has_encrypted, responses_input
 from rxstream.requests import JsonSchemaFormat, ModelRequest, NamedTool, ReasoningOptions, ResponseFormat, Tool
 
 __all__ = ("responses_request",)

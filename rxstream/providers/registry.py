@@ -1,8 +1,8 @@
 """Which wire a name stands for: a table of rows, each naming files that are imported when they are first asked for.
 
 A further wire is one file for each direction, one row here and one in `services`. A further server of the chat wire is
-one row in `dialects` and one in `chat_services`. A user's own is `register_provider` where it speaks a wire that is
-here, `register_wire` where it does not, or an entry point of a package: a function of the group `rxstream.providers`
+one row in `dialects` and one in `chat_services`. A user's own is `register_provider` where it speaks a wire that
+is here, `register_wire` where it does not, or an entry point of a package: a function of the group `rxstream.providers`
 that calls one of the two, found by the provider's name and called when that name is first asked for.
 """
 

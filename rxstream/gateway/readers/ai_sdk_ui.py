@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from rxstream.gateway.readers.ai_sdk_ui_messages import read_ui_messages
 from rxstream.gateway.readers.ask import Ask, make_request
 from rxstream.gateway.readers.node import Fields, Node, Refusals
 from rxstream.gateway.readers.sampling import read_settings
-from rxstream.gateway.readers.ui_messages import read_ui_messages
 from rxstream.requests import JsonSchemaFormat, Message, ResponseFormat, Tool, ToolChoice
 
 __all__ = ("IGNORED", "read_ai_sdk_ui")

@@ -13,8 +13,8 @@ from typing import Final
 
 from rxstream.gateway.readers.ask import Ask, make_request
 from rxstream.gateway.readers.node import Fields, Node, Refusals
+from rxstream.gateway.readers.openai_responses_items import NO_STATE, read_input
 from rxstream.gateway.readers.response_format import read_response_format
-from rxstream.gateway.readers.responses_items import NO_STATE, read_input
 from rxstream.gateway.readers.sampling import read_effort, read_settings
 from rxstream.gateway.readers.tools import (
     ONLY_FUNCTIONS,

@@ -26,7 +26,7 @@ from rxstream.events import (
 )
 from rxstream.limits import Limits
 from rxstream.providers.fields import JsonObject, leftovers, object_field, string_field
-from rxstream.providers.responses_speech import TEXT, Speech, spoken_text
+from rxstream.providers.openai_responses_speech import TEXT, Speech, spoken_text
 from rxstream.providers.sealed_reasoning import unseal
 from rxstream.providers.tool_assembly import CallIds, OpenCall
 

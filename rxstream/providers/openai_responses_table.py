@@ -17,9 +17,16 @@ from pydantic import JsonValue
 
 from rxstream.events import Event, ProviderEvent, Violation
 from rxstream.providers.fields import JsonObject, object_field, string_field, whole_number
-from rxstream.providers.responses_items import ArgumentItem, CallItem, Item, ItemContext, MessageItem, ReasoningItem
-from rxstream.providers.responses_server import ResultItem, ServerItem, is_result, is_server_call
-from rxstream.providers.responses_speech import Lane
+from rxstream.providers.openai_responses_items import (
+    ArgumentItem,
+    CallItem,
+    Item,
+    ItemContext,
+    MessageItem,
+    ReasoningItem,
+)
+from rxstream.providers.openai_responses_server import ResultItem, ServerItem, is_result, is_server_call
+from rxstream.providers.openai_responses_speech import Lane
 
 __all__ = ("ItemTable", "Settled")
 

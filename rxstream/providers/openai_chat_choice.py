@@ -29,8 +29,6 @@ from rxstream.events import (
 )
 from rxstream.limits import Limits
 from rxstream.providers.call_table import CallTable, read_piece, read_pieces
-from rxstream.providers.chat_parts import PartTracker
-from rxstream.providers.chat_reasoning import BLOCK_KEYS, REASONING_KEYS, read_reasoning
 from rxstream.providers.content_parts import ContentPiece, read_content
 from rxstream.providers.cortex_delta import as_chat_delta
 from rxstream.providers.cumulative import CumulativeText, GrowthDetector
@@ -38,6 +36,8 @@ from rxstream.providers.dialects import ChatDialect
 from rxstream.providers.extras import Extras
 from rxstream.providers.fields import JsonObject, WrongTypeError, object_field, string_field
 from rxstream.providers.finish import is_broken_off, normalize_finish, reconcile_finish
+from rxstream.providers.openai_chat_reasoning import BLOCK_KEYS, REASONING_KEYS, read_reasoning
+from rxstream.providers.part_tracker import PartTracker
 from rxstream.providers.tool_assembly import CallIds, OpenCall
 
 __all__ = ("ChatChoice",)

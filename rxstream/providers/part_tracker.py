@@ -1,4 +1,4 @@
-"""Where a piece of a chat choice belongs: this wire has no part ids, so they are made here.
+"""Where a piece of an answer belongs, on the wires that have no part ids: they are made here.
 
 A part is a run of one kind. A new one begins whenever the kind changes or a call stands in between; text behind a call
 is never added to the text before it. A signature that comes after its reasoning was left goes to that reasoning. One

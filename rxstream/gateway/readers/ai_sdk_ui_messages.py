@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from rxstream.gateway.readers.ai_sdk_ui_tools import read_tool_part
 from rxstream.gateway.readers.content import as_content, check_unique, read_image
 from rxstream.gateway.readers.node import Fields, Node
-from rxstream.gateway.readers.ui_tools import read_tool_part
 from rxstream.requests import (
     Content,
     ImageContent,

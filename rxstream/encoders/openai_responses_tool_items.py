@@ -8,10 +8,10 @@ from typing import Final
 from pydantic import JsonValue
 
 from rxstream.encoders.frames import json_bytes
+from rxstream.encoders.openai_responses_frames import NumberedFrames
 from rxstream.encoders.openai_responses_items import Item
-from rxstream.encoders.responses_frames import NumberedFrames
 from rxstream.events import ServerToolCall, ToolResult
-from rxstream.providers.responses_server import is_server_call
+from rxstream.providers.openai_responses_server import is_server_call
 
 __all__ = ("ServerItem", "WholeItem", "image_item", "raw_item", "result_item")
 

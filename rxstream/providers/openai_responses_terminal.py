@@ -18,10 +18,10 @@ from pydantic import JsonValue
 from rxstream.events import Event, Finish, FinishReason, ResponseFinal, ToolCall, UsageUpdate, Violation
 from rxstream.providers.fields import JsonObject
 from rxstream.providers.finish import normalize_finish, reconcile_finish
-from rxstream.providers.responses_items import CallItem, ItemContext, arguments_of, objects_in
-from rxstream.providers.responses_server import without_media
-from rxstream.providers.responses_speech import REFUSAL, TEXT, Speech, spoken_text
-from rxstream.providers.responses_table import Settled
+from rxstream.providers.openai_responses_items import CallItem, ItemContext, arguments_of, objects_in
+from rxstream.providers.openai_responses_server import without_media
+from rxstream.providers.openai_responses_speech import REFUSAL, TEXT, Speech, spoken_text
+from rxstream.providers.openai_responses_table import Settled
 from rxstream.providers.usage import chat_usage
 
 __all__ = ("TERMINALS", "final_of", "finish_of", "status_of", "take_usage")

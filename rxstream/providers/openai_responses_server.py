@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from rxstream.events import Event, MediaDelta, ProviderEvent, ServerToolCall, ServerToolResult
 from rxstream.providers.content_parts import read_data_url
 from rxstream.providers.fields import JsonObject, string_field, whole_number
-from rxstream.providers.responses_items import ArgumentItem, Item, ItemContext, compact_json
+from rxstream.providers.openai_responses_items import ArgumentItem, Item, ItemContext, compact_json
 from rxstream.providers.tool_assembly import OpenCall
 
 __all__ = ("ResultItem", "ServerItem", "is_result", "is_server_call", "without_media")

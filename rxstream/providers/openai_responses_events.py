@@ -12,7 +12,7 @@ from typing import Final
 
 from rxstream.events import Event, ProviderEvent, Violation
 from rxstream.providers.fields import JsonObject, object_field, string_field, whole_number
-from rxstream.providers.responses_items import (
+from rxstream.providers.openai_responses_items import (
     ArgumentItem,
     CallItem,
     Item,
@@ -21,9 +21,9 @@ from rxstream.providers.responses_items import (
     SpeakingItem,
     compact_json,
 )
-from rxstream.providers.responses_server import ServerItem
-from rxstream.providers.responses_speech import REASONING, REFUSAL, SUMMARY, TEXT, Speech, lane_of, spoken_text
-from rxstream.providers.responses_table import ItemTable
+from rxstream.providers.openai_responses_server import ServerItem
+from rxstream.providers.openai_responses_speech import REASONING, REFUSAL, SUMMARY, TEXT, Speech, lane_of, spoken_text
+from rxstream.providers.openai_responses_table import ItemTable
 
 __all__ = ("CONTENT_HANDLERS", "Handler")
 

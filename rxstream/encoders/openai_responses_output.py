@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from pydantic import JsonValue
 
+from rxstream.encoders.openai_responses_frames import NumberedFrames
 from rxstream.encoders.openai_responses_items import (
     SUMMARY,
     TEXT,
@@ -23,9 +24,8 @@ from rxstream.encoders.openai_responses_items import (
     SpeakingItem,
     Speech,
 )
+from rxstream.encoders.openai_responses_tool_items import ServerItem, WholeItem, raw_item
 from rxstream.encoders.outgoing_call import OutgoingCall
-from rxstream.encoders.responses_frames import NumberedFrames
-from rxstream.encoders.responses_tool_items import ServerItem, WholeItem, raw_item
 from rxstream.errors import LimitError
 from rxstream.events import Event, MediaDelta, ReasoningSignature, ServerToolCall, ServerToolResult, SignatureKind
 from rxstream.limits import Limits
