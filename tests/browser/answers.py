@@ -91,10 +91,14 @@ def _endless(text: str, every_seconds: float) -> Reply:
     return Reply([Repeat(lambda number: _chunk(text), every_seconds=every_seconds)])
 
 
-def _thinks() -> Reply:
+def _thinks(pacing_seconds: float = 0.01) -> Reply:
     call = ToolCall("call-1", "weather", '{"city": "Paris"}')
     return answer(
-        "It will rain.", reasoning=["Clouds, ", "so rain."], tool_calls=[call], usage=Usage(12, 34), pacing_seconds=0.01
+        "It will rain.",
+        reasoning=["Clouds, ", "so rain."],
+        tool_calls=[call],
+        usage=Usage(12, 34),
+        pacing_seconds=pacing_seconds,
     )
 
 
@@ -106,6 +110,7 @@ SCRIPTS: dict[str, Callable[[], Reply]] = {
     "endless": lambda: _endless("drop ", PACING_SECONDS),
     "flood": lambda: _endless(PIECE, 0.0),
     "thinks": _thinks,
+    "thinks slowly": lambda: _thinks(0.4),  # so that no marble lies on another
     "silence": lambda: Reply([Pause(3600)]),
     "breaks off": lambda: Reply([Send(_chunk("half an ans")), Cut()], framing="close"),
     "too short": lambda: answer("It was a dark and", finish="length"),

@@ -10,6 +10,37 @@ from rxstream.testing import ScriptedProvider
 from rxstream.testing.threaded import ThreadedProvider
 from tests.browser.chat import Chat
 
+LANES = {"read": (0.1, 0.29), "queue": (0.3, 0.7), "taken": (0.8, 1.0)}
+"""Where in the height of the diagram each lane is."""
+
+COUNT = """
+([name, from, to]) => {
+  const hex = getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+  const color = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+  const drawn = document.getElementById("marbles");
+  const { width, height } = drawn;
+  const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(drawn, 0, 0);
+  const top = Math.round(height * from);
+  const { data } = copy.getImageData(0, top, width, Math.round(height * to) - top);
+  let count = 0;
+  for (let at = 0; at < data.length; at += 4) {
+    if (data[at + 3] > 60 && color.every((value, part) => Math.abs(data[at + part] - value) < 12)) count += 1;
+  }
+  return count;
+}
+"""
+
+
+def painted(chat: Chat, color: str, lane: str) -> int:
+    """How many points of a lane of the marble diagram have a color of the page."""
+    return int(chat.page.evaluate(COUNT, [color, *LANES[lane]]))
+
+
+def paints(chat: Chat, color: str, lane: str) -> None:
+    """Wait until there are some."""
+    chat.page.wait_for_function(f"(asked) => ({COUNT.strip()})(asked) > 20", arg=[color, *LANES[lane]])
+
 
 def is_blocked(server: ScriptedProvider) -> bool:
     return server.requests[-1].is_blocked
@@ -133,3 +164,27 @@ def test_a_hidden_tab_goes_on_reading(chat: Chat, provider: ThreadedProvider) ->
     )
     chat.ask("words")
     chat.ends("Finished")
+
+
+def test_the_timeline_shows_what_came_what_waits_and_where_the_provider_was_paused(chat: Chat) -> None:
+    colors = [("water-fill", lane) for lane in LANES] + [("shut-fill", "read")]
+    assert [painted(chat, *each) for each in colors] == [0, 0, 0, 0]
+    chat.press("Slow reader")
+    chat.ask("endless")
+    for color, lane in colors:
+        paints(chat, color, lane)
+    chat.press("Stop")
+    chat.ends("Stopped")
+
+
+def test_the_timeline_tells_reasoning_calls_and_a_break_apart(chat: Chat) -> None:
+    chat.ask("thinks slowly")
+    chat.ends("Finished")
+    for lane in ("read", "taken"):
+        paints(chat, "violet", lane)
+        paints(chat, "ink", lane)
+    assert painted(chat, "bad", "taken") == 0
+    chat.ask("breaks off")
+    chat.ends("Ended without its end")
+    paints(chat, "bad", "taken")
+    assert painted(chat, "violet", "taken") == 0
