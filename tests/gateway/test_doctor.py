@@ -165,10 +165,30 @@ def test_an_answer_that_is_not_the_gateways_is_a_problem(status: int, why: str) 
     assert problems(answered(status, text="<html>")) == [why]
 
 
-@pytest.mark.parametrize("text", ["data: {}\n\n", 'data: {"n": "x"}\n\n', "data: [" + "[" * 500 + "\n\n"])
+ODD = 'data: {"n":1,"of":10,"at_ms":%s,"http":"%s"}\n\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "data: {}\n\n",
+        'data: {"n": "x"}\n\n',
+        "data: [" + "[" * 500 + "\n\n",
+        ODD % ("0", "\\u001b[2J"),
+        ODD % ("-1", "1.1"),
+        ODD % ("NaN", "1.1"),
+        ODD % ("1e300", "1.1"),
+    ],
+)
 def test_frames_of_something_else_are_a_problem(text: str) -> None:
     found = problems(answered(200, headers={MARK: "1", "content-type": "text/event-stream"}, text=text))
     assert found == ["the stream was cut off after 0 of 10 frames: what came is not the self-test's frames"]
+
+
+def test_frames_in_another_order_are_a_problem() -> None:
+    text = "".join(f'data: {{"n":{number},"of":10,"at_ms":{number},"http":"1.1"}}\n\n' for number in (1, 3, 2))
+    found = problems(answered(200, headers={MARK: "1", "content-type": "text/event-stream"}, text=text))
+    assert found == ["the stream was cut off after 1 of 10 frames: the frames do not come in their order"]
 
 
 def test_an_answer_without_end_is_not_read_for_ever() -> None:
@@ -205,7 +225,7 @@ def test_the_self_test_stands_beside_the_apis(said: str, url: str) -> None:
     assert self_test_url(said) == url
 
 
-@pytest.mark.parametrize("said", ["ftp://h.example", "http://", "", "http://[::1", "http://h:port"])
+@pytest.mark.parametrize("said", ["ftp://h.example", "http://", "", "http://[::1", "http://h:port", "http://h:65536"])
 def test_what_is_no_address_is_refused(said: str) -> None:
     with pytest.raises(DoctorError, match="such as https://"):
         self_test_url(said)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import httpx
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from rxstream.errors import StreamError
 from rxstream.framing.sse import SSEParser
@@ -23,6 +23,10 @@ __all__ = ("Arrival", "DoctorError", "Observation", "observe", "self_test_url")
 
 ROOM_SECONDS: Final = 30.0
 """How much longer than it should take a frame is waited for: a proxy may hold all of them to the end."""
+
+MAX_PORT: Final = 65_535
+
+LONGEST_MS: Final = 3_600_000
 
 MAX_BYTES: Final = 64 * 1024
 """More than the longest self-test: what sends more is something else."""
@@ -94,7 +98,9 @@ def self_test_url(url: str) -> str:
     problem: str | None = None
     try:
         parsed = httpx.URL(url if "://" in url else f"http://{url}")
-        if parsed.scheme not in ("http", "https") or not parsed.host:
+        if parsed.port is not None and parsed.port > MAX_PORT:
+            problem = "it is no address"
+        elif parsed.scheme not in ("http", "https") or not parsed.host:
             problem = "it must be an http or https address"
     except (httpx.InvalidURL, ValueError):
         problem = "it is no address"
@@ -138,8 +144,8 @@ async def observe(
 class _Frame(BaseModel):
     n: int
     of: int
-    at_ms: float
-    http: str
+    at_ms: float = Field(ge=0, lt=LONGEST_MS)
+    http: str = Field(pattern=r"^[0-9][0-9.]{0,3}$")  # it is shown, and somebody else may have written it
 
 
 class _Seen:
@@ -174,6 +180,9 @@ class _Seen:
         try:
             for frame in parser.feed(chunk):
                 said = _Frame.model_validate_json(frame.data)
+                if said.n != len(self._arrivals) + 1:
+                    self.problem = "the frames do not come in their order"
+                    return
                 self._arrivals.append(Arrival(said.at_ms / 1000, now))
                 self._about["gateway_http_version"] = said.http[:8]
         except (StreamError, ValidationError):
