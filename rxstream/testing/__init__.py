@@ -3,13 +3,14 @@
 A scripted provider behind real sockets, chunk cutters, a loop with a virtual clock, event marbles, leak detection and a
 proxy that injects faults. It needs nothing but the library itself; each name is loaded when it is first asked for.
 
-    a scripted provider    server  connection  request_parser  script  steps  player  compression  record  threaded
-    what it says           scripted_answer  answers  wires, and a `_wire` for each API; eventstream
-    a bad line             faults
-    chunks                 chunks
-    time, and what is left runner  virtual_time  leaks
-    marbles                marble_text  marble_source  marble_run  marble_assert, with their parts
-    contracts              contracts, whose suites are the `contract_` files
+    a scripted provider      server  loopback  connection  request_parser  player  compression  threaded
+    what it does and saw     script  steps  record
+    what it says             scripted_answer  answers  wires, and a `_wire` for each API; eventstream
+    a bad line               faults
+    chunks                   chunks
+    time, and what is left   runner  virtual_time  leaks
+    marbles                  marble_text  marble_source  marble_run  marble_assert, with their parts
+    contracts                contracts, whose suites are the `contract_` files
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from types import TracebackType
 
 from rxstream.testing.chunks import cut
 from rxstream.testing.connection import reset_on_close
+from rxstream.testing.loopback import LoopbackServer
 
 __all__ = ("FaultProxy", "Faults")
 
@@ -75,7 +76,7 @@ class Faults:
         return self.reset_after_bytes is not None and self.last_byte == self.reset_after_bytes
 
 
-class FaultProxy:
+class FaultProxy(LoopbackServer):
     """Listens on a free port of 127.0.0.1 and passes each connection on to `target`.
 
     Args:
@@ -88,24 +89,9 @@ class FaultProxy:
         self._target = target
         self._flows = asyncio.Event()
         self._flows.set()
-        self._listener: socket.socket | None = None
         self._accepting: asyncio.Task[None] | None = None
         self._relays: dict[asyncio.Task[None], _Relay] = {}
         self._passed = 0
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """Host and port."""
-        if self._listener is None:
-            raise RuntimeError("the proxy listens inside its `async with` block only")
-        host, port = self._listener.getsockname()
-        return host, port
-
-    @property
-    def base_url(self) -> str:
-        """Where a client sends its requests: ``http://127.0.0.1:PORT``."""
-        host, port = self.address
-        return f"http://{host}:{port}"
 
     @property
     def open_connections(self) -> int:

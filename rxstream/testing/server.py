@@ -31,6 +31,7 @@ from rxstream.testing.script import Playlist, Reply, Script
 
 if TYPE_CHECKING:
     from rxstream.testing.threaded import ThreadedProvider
+from rxstream.testing.loopback import LoopbackServer
 
 __all__ = ("ScriptedProvider",)
 
@@ -38,7 +39,7 @@ LISTEN_BACKLOG = 1024
 MAX_ERRORS = 16
 
 
-class ScriptedProvider:
+class ScriptedProvider(LoopbackServer):
     """Serves a script on a free port of 127.0.0.1, on the running loop.
 
     Args:
@@ -63,7 +64,6 @@ class ScriptedProvider:
         self.max_body_bytes = max_body_bytes
         self._playlist = Playlist(script)
         self._send_buffer_bytes = send_buffer_bytes
-        self._listener: socket.socket | None = None
         self._accepting: asyncio.Task[None] | None = None
         self._connections: dict[Connection, asyncio.Task[None]] = {}
         self._records: deque[RequestRecord] = deque(maxlen=max_records)
@@ -84,21 +84,7 @@ class ScriptedProvider:
 
         return ThreadedProvider(lambda: ScriptedProvider(script, send_buffer_bytes=send_buffer_bytes))
 
-    # Where it is, and what it saw.
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """Host and port."""
-        if self._listener is None:
-            raise RuntimeError("the provider listens inside its `async with` block only")
-        host, port = self._listener.getsockname()
-        return host, port
-
-    @property
-    def base_url(self) -> str:
-        """Where a client sends its requests: ``http://127.0.0.1:PORT``, without a slash at the end."""
-        host, port = self.address
-        return f"http://{host}:{port}"
+    # What it saw.
 
     @property
     def requests(self) -> Sequence[RequestRecord]:
