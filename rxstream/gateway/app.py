@@ -41,7 +41,7 @@ NOTHING_HERE: Final = (
 def create_app(config: Config, *, client: Any = None) -> Starlette:
     """Make the gateway.
 
-        uvicorn.run(create_app(load_config("gateway.toml")))    # or `rxstream serve`, which also bounds send buffers
+        uvicorn.run(create_app(load_config("gateway.toml")), http="h11")    # or `rxstream serve`, which bounds more
 
     Inside another application (`Mount`) its lifespan is not run: `await app.state.gateway.aclose()` is yours to call.
 
