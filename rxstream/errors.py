@@ -167,22 +167,33 @@ class FramingError(StreamError):
 
 
 class FrameTooLargeError(FramingError):
-    """A line or frame is longer than its limit.
+    """A line or frame is longer than its limit, or nests deeper.
 
     Args:
         what: what was too long (`"line"`, `"frame"`, `"headers"`).
-        limit: the bound in bytes.
-        value: what was seen when it was passed, in bytes; the rest was not read.
+        limit: the bound, in `unit`.
+        value: what was seen when it was passed, in `unit`; the rest was not read.
         setting: the field of `Limits` to change.
         kind: the framing's own word for it, where it has one.
+        unit: what is counted: `"bytes"` or `"levels"`.
     """
 
     category: Category = "limit"
 
     def __init__(
-        self, what: str, *, limit: int, value: int, setting: str, kind: str = "too_large", **context: Any
+        self,
+        what: str,
+        *,
+        limit: int,
+        value: int,
+        setting: str,
+        kind: str = "too_large",
+        unit: Literal["bytes", "levels"] = "bytes",
+        **context: Any,
     ) -> None:
-        message = f"{what} of {value} bytes or more is over {setting}={limit}; raise Limits({setting}=...) to accept it"
+        message = (
+            f"{what} of {value} {unit} or more is over {setting}={limit}; raise Limits({setting}=...) to accept it"
+        )
         super().__init__(message, kind=kind, **context)
         self.limit = limit
         self.value = value

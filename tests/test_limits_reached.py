@@ -35,7 +35,8 @@ from rxstream.events import (
 from rxstream.limits import Limits
 from rxstream.recording import MemoryStore
 from rxstream.sinks import RecordingSink, WebSocketSink
-from rxstream.testing import ScriptedProvider, error_reply, pack_event, pack_message, run_virtual
+from rxstream.testing import Answer, ScriptedProvider, error_reply, pack_event, pack_message, run_virtual
+from rxstream.testing.wires import WIRES
 from tests.sinks.socket_client import PlayedSocket
 
 PACKAGE = Path(rxs.__file__).parent
@@ -160,6 +161,7 @@ REACHED: list[tuple[str, int, str, Reach]] = [
     ("max_kept_events", 2, "annotations", collecting(*[Annotation("url", {"u": n}, "p") for n in range(4)], STOP)),
     ("max_kept_events", 2, "parts", collecting(*TEXTS, STOP)),
     ("max_json_depth", 5, "a frame", body(DEEP, ops.parse("openai-chat"))),
+    ("max_json_depth", 5, "an element", body(b"[" * 9 + b"]" * 9, ops.frame_json_array())),
     ("max_json_depth", 5, "an object", reading(rxs.from_iterable([TextDelta("[" * 9)]), ops.partial_objects(Any))),
     ("max_tool_calls", 2, "decoding", body(calls("{}", "{}", "{}"), ops.parse("openai-chat"))),
     ("max_tool_calls", 2, "reducing", collecting(*[ToolCallStart(str(n), "f") for n in range(4)], STOP)),
@@ -216,6 +218,25 @@ def test_the_same_stream_does_not_reach_the_default(setting: str, limit: int, re
     except TimeoutError:
         pass  # a source that never ends by itself
     assert not isinstance(error, LimitError | FrameTooLargeError | BufferOverflow)
+
+
+# On every wire -------------------------------------------------------------------------------------------------------
+
+FOUR_CALLS = Answer(["a"], tool_calls=[ToolCall(f"c{number}", "f", "{}") for number in range(4)])
+LONG_CALL = Answer(["a"], tool_calls=[ToolCall("c", "f", json.dumps({"a": LONG}))])
+
+
+@pytest.mark.parametrize(
+    ("setting", "limit", "answer"), [("max_tool_calls", 2, FOUR_CALLS), ("max_arguments_bytes", 100, LONG_CALL)]
+)
+@pytest.mark.parametrize("wire", sorted(WIRES.keys() - {"openai-completions"}))
+def test_every_wire_that_has_calls_is_held_to_their_bounds(wire: str, setting: str, limit: int, answer: Answer) -> None:
+    reach = reading(rxs.from_chunks(WIRES[wire].stream(answer)), ops.parse(wire))
+    error = run_virtual(reach(Limits.model_validate({setting: limit})))
+    assert isinstance(error, LimitError)
+    assert (error.limit, error.setting) == (limit, setting)
+    assert error.value > limit
+    assert run_virtual(reach(Limits())) is None
 
 
 # Held without an error -----------------------------------------------------------------------------------------------

@@ -227,10 +227,15 @@ class JSONArrayParser(TwoFaces[bytes]):
         self.error = FramingError(message, kind=kind, detail=seen[:MAX_DETAIL_BYTES])
 
     def _fail_for_depth(self) -> None:
-        limit = self._max_depth
-        message = f"an element nests over max_json_depth={limit}; raise Limits(max_json_depth=...) to accept it"
-        self.error = FramingError(
-            message, kind="too_deep", category="limit", detail=bytes(self._open[:MAX_DETAIL_BYTES])
+        limit, detail = self._max_depth, bytes(self._open[:MAX_DETAIL_BYTES])
+        self.error = FrameTooLargeError(
+            "element",
+            limit=limit,
+            value=limit + 1,
+            setting="max_json_depth",
+            kind="too_deep",
+            unit="levels",
+            detail=detail,
         )
 
     def _fail_for_size(self, rest: bytes) -> None:
