@@ -12,7 +12,6 @@ from typing import ClassVar, Final
 from pydantic import JsonValue
 from pydantic_core import to_json
 
-from rxstream.errors import LimitError
 from rxstream.events import (
     Annotation,
     Event,
@@ -25,7 +24,7 @@ from rxstream.events import (
 )
 from rxstream.limits import Limits
 from rxstream.providers.fields import JsonObject, leftovers, string_field
-from rxstream.providers.tool_assembly import CallIds, OpenCall
+from rxstream.providers.tool_assembly import CallIds, OpenCall, check_call_count
 
 __all__ = ("DELTA_BLOCKS", "DELTA_FIELDS", "Block", "BlockContext", "TextBlock", "ThinkingBlock", "make_block")
 
@@ -65,9 +64,7 @@ class BlockContext:
         Raises:
             LimitError: it is one more than `max_tool_calls` in this stream.
         """
-        limit = self.limits.max_tool_calls
-        if self._call_count >= limit:
-            raise LimitError("tool calls of one stream", limit=limit, value=limit + 1, setting="max_tool_calls")
+        check_call_count(self._call_count, self.limits)
         self._call_count += 1
         self.message_calls += 1
 

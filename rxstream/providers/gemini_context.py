@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from rxstream.errors import LimitError
 from rxstream.events import Event, Violation
 from rxstream.limits import Limits
 from rxstream.providers.extras import Extras
-from rxstream.providers.tool_assembly import CallIds
+from rxstream.providers.tool_assembly import CallIds, check_call_count
 
 __all__ = ("GeminiContext",)
 
@@ -37,9 +36,7 @@ class GeminiContext:
         Raises:
             LimitError: it is one more than `max_tool_calls` in this stream.
         """
-        limit = self.limits.max_tool_calls
-        if self._call_count >= limit:
-            raise LimitError("tool calls of one stream", limit=limit, value=limit + 1, setting="max_tool_calls")
+        check_call_count(self._call_count, self.limits)
         self._call_count += 1
 
     def own_id(self, wire_id: str, choice: int, out: list[Event]) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from rxstream.errors import LimitError
 from rxstream.events import Event, FinishReason, Violation
 from rxstream.limits import Limits
 from rxstream.providers.finish import CUTS_CALLS
 from rxstream.providers.part_tracker import PartTracker
-from rxstream.providers.tool_assembly import CallIds, OpenCall
+from rxstream.providers.tool_assembly import CallIds, OpenCall, check_call_count
 
 __all__ = ("IndexedCalls",)
 
@@ -53,9 +52,7 @@ class IndexedCalls:
         Raises:
             LimitError: it is one more than `max_tool_calls` in this stream.
         """
-        limit = self._limits.max_tool_calls
-        if self._total >= limit:
-            raise LimitError("tool calls of one stream", limit=limit, value=limit + 1, setting="max_tool_calls")
+        check_call_count(self._total, self._limits)
         self._total += 1
         self.count += 1
         index = self.count - 1 if index is None else index

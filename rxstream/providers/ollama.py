@@ -18,7 +18,7 @@ from typing import Final, cast
 from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
-from rxstream.errors import LimitError, TruncatedStreamError
+from rxstream.errors import TruncatedStreamError
 from rxstream.events import (
     Event,
     Finish,
@@ -39,7 +39,7 @@ from rxstream.providers.http_errors import error_from_object
 from rxstream.providers.ollama_plain import PlainLine, StampedTemplate, chat_text, plain_line
 from rxstream.providers.part_tracker import PartTracker
 from rxstream.providers.payloads import guarded, read_object
-from rxstream.providers.tool_assembly import CallIds, OpenCall
+from rxstream.providers.tool_assembly import CallIds, OpenCall, check_call_count
 
 __all__ = ("OllamaDecoder",)
 
@@ -221,9 +221,7 @@ class OllamaDecoder:
             if is_same:
                 return None
             sent = ""
-        limit = self._limits.max_tool_calls
-        if len(self._call_marks) >= limit:
-            raise LimitError("tool calls of one stream", limit=limit, value=limit + 1, setting="max_tool_calls")
+        check_call_count(len(self._call_marks), self._limits)
         call_id = sent or self._ids.new()
         self._call_marks[call_id] = mark
         return call_id

@@ -18,12 +18,23 @@ from rxstream.errors import LimitError
 from rxstream.events import Event, ToolCall, ToolCallDelta, ToolCallInvalid, ToolCallStart, ToolKind
 from rxstream.limits import Limits
 
-__all__ = ("CallIds", "OpenCall", "arguments_fault")
+__all__ = ("CallIds", "OpenCall", "arguments_fault", "check_call_count")
 
 FOLD_PIECES = 1024
 """So many pieces become one: an object around each byte of 4 MiB would weigh 200 MiB."""
 
 UNNAMED = "the wire never sent a name"
+
+
+def check_call_count(count: int, limits: Limits) -> None:
+    """Whether a stream with `count` calls may have one more.
+
+    Raises:
+        LimitError: it has `max_tool_calls` already.
+    """
+    limit = limits.max_tool_calls
+    if count >= limit:
+        raise LimitError("tool calls of one stream", limit=limit, value=limit + 1, setting="max_tool_calls")
 
 
 class CallIds:
