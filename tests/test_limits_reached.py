@@ -232,11 +232,15 @@ LONG_CALL = Answer(["a"], tool_calls=[ToolCall("c", "f", json.dumps({"a": LONG})
 @pytest.mark.parametrize("wire", sorted(WIRES.keys() - {"openai-completions"}))
 def test_every_wire_that_has_calls_is_held_to_their_bounds(wire: str, setting: str, limit: int, answer: Answer) -> None:
     reach = reading(rxs.from_chunks(WIRES[wire].stream(answer)), ops.parse(wire))
-    error = run_virtual(reach(Limits.model_validate({setting: limit})))
+
+    async def main() -> tuple[BaseException | None, BaseException | None]:
+        return await reach(Limits.model_validate({setting: limit})), await reach(Limits())
+
+    error, other = run_virtual(main())
     assert isinstance(error, LimitError)
     assert (error.limit, error.setting) == (limit, setting)
     assert error.value > limit
-    assert run_virtual(reach(Limits())) is None
+    assert other is None
 
 
 # Held without an error -----------------------------------------------------------------------------------------------
