@@ -222,6 +222,17 @@ def test_text_that_comes_while_a_call_is_open_is_not_lost() -> None:
     assert read_back("anthropic", written.body).tool_calls[0].valid
 
 
+@pytest.mark.parametrize("late", [TextDelta("late", part_id="z"), ReasoningDelta("late", part_id="z")])
+def test_a_piece_that_comes_after_the_finish_is_in_a_block_that_stops(late: Event) -> None:
+    written = messages(START, TextDelta("a", part_id="p"), STOP, late)
+    assert [is_stopped for _, _, is_stopped in blocks(written)] == [True, True]
+    assert [event["type"] for event in written.named_objects[-3:]] == [
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+    ]
+
+
 def test_pieces_that_came_before_their_call_began_are_not_lost() -> None:
     early: list[Event] = [ToolCallDelta("a", '{"x"'), ToolCallStart("a", "f"), ToolCallDelta("a", ":1}")]
     ((_, deltas, _),) = blocks(messages(START, *early, ToolCall("a", "f", '{"x":1}'), STOP))
