@@ -29,7 +29,11 @@ def programs(guide: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(
     ("program", "output"),
-    [program for name in ("testing", "requests", "events", "errors") for program in programs(DOCS / f"{name}.md")],
+    [
+        program
+        for name in ("testing", "requests", "events", "errors", "tools")
+        for program in programs(DOCS / f"{name}.md")
+    ],
 )
 def test_a_program_of_the_guide_gives_its_output(program: str, output: str) -> None:
     said = io.StringIO()
