@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rxstream import testing
+from rxstream.testing.wires import WIRES
 from tests.test_readme import BLOCK
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -53,6 +54,13 @@ def test_every_name_that_the_guide_mentions_is_there() -> None:
     steps = re.search(r"`Stall`.*?are steps too", TEXT, re.DOTALL)
     assert steps is not None
     assert set(re.findall(r"`(\w+)`", steps[0])) <= set(testing.__all__)
+
+
+def test_the_guide_lists_every_wire_that_can_be_scripted() -> None:
+    rows = re.findall(r"^\| `([\w-]+)` \| `(\w+)` \| (?:`(\w+)`)? ?\|$", TEXT, re.MULTILINE)
+    known = [(name, wire.stream.__name__, wire.body.__name__ if wire.body else "") for name, wire in WIRES.items()]
+    assert rows == known
+    assert {name for row in known for name in row[1:] if name} <= set(testing.__all__)
 
 
 def test_every_link_within_the_guide_leads_to_a_heading() -> None:
