@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -17,10 +18,10 @@ from typing import Any
 import httpx
 import pytest
 
-from rxstream.testing import Repeat, Reply, ScriptedProvider, Send, Stall, answer
+from rxstream.testing import Repeat, Reply, ScriptedProvider, Send, Stall, answer, run
 from tests.cli.conftest import command, environment
 
-from .kit import ASK, CHAT
+from .kit import ASK, CHAT, config_for, running
 
 PIECE = b'data: {"id":"a","choices":[{"index":0,"delta":{"content":"half an answer"}}]}\n\n'
 STREAM = {**ASK[CHAT], "stream": True}
@@ -126,8 +127,6 @@ def test_answers_that_run_get_their_time_and_new_connections_are_refused(tmp_pat
 
     class WaitForGate:
         async def play(self, reply: Any) -> None:
-            import asyncio
-
             await asyncio.to_thread(gate.wait, SECONDS)
 
     held = Reply([script.steps[0], WaitForGate(), *script.steps[1:]])
@@ -141,6 +140,22 @@ def test_answers_that_run_get_their_time_and_new_connections_are_refused(tmp_pat
         assert '"content":" and the rest"' in rest
         assert rest.endswith("data: [DONE]\n\n")
         assert process.end() == 0
+
+
+def test_from_the_signal_on_a_request_over_an_old_connection_is_refused() -> None:
+    async def main() -> httpx.Response:
+        async with running(config_for("http://127.0.0.1:9")) as gateway:
+            app: Any = gateway.server.config.app
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=gateway.base_url) as client:
+                gateway.server.handle_exit(signal.SIGTERM, None)
+                await asyncio.sleep(0)  # a signal is heard between two turns; the server closes nothing before its tick
+                ready = await client.get("/readyz")
+                assert (ready.status_code, ready.json()["draining"]) == (503, True)
+                return await client.post(CHAT, json=STREAM)
+
+    said = run(main())
+    assert (said.status_code, said.headers["retry-after"]) == (503, "1")
+    assert "shutting down" in said.json()["error"]["message"]
 
 
 @posix_only
