@@ -15,6 +15,7 @@ from rxstream.errors import RequestError, StreamError
 from rxstream.gateway.config import Config, ModelConfig, SettingError, SettingProblem
 from rxstream.gateway.config.provider_names import spoken_wire
 from rxstream.gateway.config.provider_place import PLACES, placed_environ
+from rxstream.gateway.config.settings import ANY_MODEL
 
 __all__ = ("Catalogue", "CatalogueError", "Target")
 
@@ -132,7 +133,7 @@ class Catalogue:
         model = None if entry.takes_any_model else entry.model
         name = entry.public_name
         wire = spoken_wire(entry.provider)
-        if not entry.takes_any_model or not _has_many(endpoint, entry):
+        if not entry.takes_any_model or not _has_many(entry):
             target = Target(endpoint, model, name, name, entry.provider, wire, entry.timeout)
             self._targets[name] = target
             if model is not None:
@@ -223,9 +224,9 @@ def is_model_name(text: str) -> bool:
     return is_plain and not {"", ".", "..", "*"}.intersection(text.replace("\\", "/").split("/"))
 
 
-def _has_many(endpoint: Endpoint, entry: ModelConfig) -> bool:
+def _has_many(entry: ModelConfig) -> bool:
     """Whether clients must say which model: only a server at an address of its own may have a single one."""
-    return entry.model == "*" or entry.base_url is None
+    return entry.model == ANY_MODEL or entry.base_url is None
 
 
 def _refused(number: int, entry: ModelConfig, problem: str, *setting: str) -> CatalogueError:

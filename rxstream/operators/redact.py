@@ -138,7 +138,7 @@ class _Redactor(Stage[Event, Event]):
         field = _PIECES.get(type(event))
         if field is not None:
             return self._piece(event, field)
-        if type(event) in _IN_BETWEEN and (held := self._held_for(event)):
+        if type(event) in _IN_BETWEEN and (held := self._held_back()):
             self._behind.append((len(held), self._whole(event)))
             return ()
         out = self._let_go(closes=self._ends_what_is_held(event))
@@ -178,8 +178,8 @@ class _Redactor(Stage[Event, Event]):
             out.append(_with_text(event, field, text))
         return out
 
-    def _held_for(self, event: Event) -> str:
-        """What is held and may be a part of a secret, where `event` may wait until that is known; else nothing."""
+    def _held_back(self) -> str:
+        """What is held and may be a part of a secret, where an event may wait until that is known; else nothing."""
         if self._holding is None or len(self._behind) >= MAX_BEHIND:
             return ""
         filter_ = self._filters[self._holding[0]]
