@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+from dataclasses import dataclass
+
 import httpx
 import pytest
 
@@ -59,6 +62,43 @@ def test_a_line_that_has_ended_or_not_begun_is_not_cut() -> None:
             assert (line.state, line.cut(), line.unread_bytes) == ("closed", False, None)
 
     run(main())
+
+
+class Restricted:
+    """A connection as uvloop shows it: no more than what a transport's socket may do."""
+
+    def __init__(self, real: socket.socket) -> None:
+        self.fileno = real.fileno
+
+    def shutdown(self, how: int) -> None:
+        raise TypeError("transport sockets do not support shutdown() method")
+
+
+def test_a_connection_that_shows_little_is_cut_as_well() -> None:
+    here, there = socket.socketpair()
+    with here, there:
+        line = UpstreamLine()
+        line.show(Response({"network_stream": Stream(Restricted(here))}))
+        assert line.cut()
+        assert (line.state, there.recv(1), here.fileno() >= 0) == ("cut", b"", True)
+
+
+@dataclass
+class Response:
+    """A response that shows its connection."""
+
+    extensions: dict[str, object]
+    is_closed: bool = False
+
+
+@dataclass
+class Stream:
+    """What an HTTP client shows of a connection."""
+
+    socket: Restricted
+
+    def get_extra_info(self, _: str) -> Restricted:
+        return self.socket
 
 
 class Shared:

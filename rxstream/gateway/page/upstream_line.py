@@ -6,6 +6,7 @@ this side meets the end of a body that has not ended, exactly as when a network 
 
 from __future__ import annotations
 
+import os
 import socket
 from typing import Any, Final, Literal, TypeAlias
 
@@ -56,7 +57,7 @@ class UpstreamLine:
         if found is None:
             return False
         try:
-            found.shutdown(socket.SHUT_RDWR)
+            _shut(found)
         except OSError:
             return False  # the provider was quicker
         self._was_cut = True
@@ -90,6 +91,14 @@ class _WatchedClient:
         response = await self._client.send(request, **options)
         self._line.show(response)
         return response
+
+
+def _shut(found: Any) -> None:
+    try:
+        found.shutdown(socket.SHUT_RDWR)
+    except TypeError:  # uvloop's sockets do less than sockets; a second handle of the same connection does it
+        with socket.socket(fileno=os.dup(found.fileno())) as twin:
+            twin.shutdown(socket.SHUT_RDWR)
 
 
 def _unread(found: Any) -> int | None:
