@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic_core import from_json
 
 from rxstream.errors import LimitError
 from rxstream.events import Event, ToolCall, ToolCallDelta, ToolCallInvalid
 from rxstream.limits import DEFAULT_LIMITS, Limits
+from rxstream.operators.framings import framing_factory
+from rxstream.providers.registry import get_wire
 from rxstream.providers.tool_assembly import FOLD_PIECES, CallIds, OpenCall, arguments_fault
+from rxstream.testing import Answer
+from rxstream.testing.wires import WIRES
+from tests.providers.decoding import decode
 
 
 def opened(limits: Limits = DEFAULT_LIMITS) -> OpenCall:
@@ -51,6 +60,27 @@ def test_many_small_pieces_are_folded_and_each_is_copied_once() -> None:
     for earlier, later in pairwise(seen):
         assert all(old is new for old, new in zip(earlier, later, strict=False))
     assert call.text == "x" * 5 * FOLD_PIECES
+
+
+@pytest.mark.parametrize("wire", sorted(WIRES.keys() - {"openai-completions"}))
+def test_arguments_in_many_pieces_are_parsed_once(wire: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By all that its decoder reads: with each piece anew it would be a hundred times as much."""
+    arguments = json.dumps({"lines": ["a line of a file"] * 400})
+    frames, spec, parsed = WIRES[wire].stream(Answer(tool_calls=[ToolCall("c", "f", arguments)])), get_wire(wire), []
+
+    def counted(text: str | bytes, **options: Any) -> Any:
+        parsed.append(len(text))
+        return from_json(text, **options)
+
+    spec.make_decoder()  # what is imported at first use is imported now
+    for name, module in sys.modules.items():
+        if name.startswith("rxstream.providers") and getattr(module, "from_json", None) is from_json:
+            monkeypatch.setattr(module, "from_json", counted)
+    outcome = decode(framing_factory(spec.framing)(None), spec.make_decoder(), frames)
+    (call,) = outcome.of(ToolCall)
+    assert isinstance(call, ToolCall)
+    assert json.loads(call.arguments) == json.loads(arguments)
+    assert 0 < sum(parsed) <= 3 * len(b"".join(frames))
 
 
 def test_the_limit_counts_bytes_and_keeps_what_fitted() -> None:
