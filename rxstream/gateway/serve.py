@@ -99,6 +99,7 @@ class GatewayServer(uvicorn.Server):
         self._on_started = on_started
         self._loop: asyncio.AbstractEventLoop | None = None
         self._idle: IdleConnections | None = None
+        self._timers: tuple[asyncio.TimerHandle, ...] = ()
         server, limits = gateway.config.server, gateway.config.limits
         longest = server.shutdown_grace_seconds + 2 * limits.max_cleanup_seconds
         super().__init__(
@@ -153,9 +154,17 @@ class GatewayServer(uvicorn.Server):
         seconds = gateway.config.server.shutdown_grace_seconds
         gateway.log.info("shutting down", streams=gateway.slots.taken, grace_seconds=seconds)
         gateway.drain()
-        loop.call_later(seconds, gateway.end_streams)
-        # Who has not taken the end that it was told does not read.
-        loop.call_later(seconds + gateway.config.limits.max_cleanup_seconds, self._cut)
+        self._timers = (
+            loop.call_later(seconds, gateway.end_streams),
+            # Who has not taken the end that it was told does not read.
+            loop.call_later(seconds + gateway.config.limits.max_cleanup_seconds, self._cut),
+        )
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Wait for the answers that run; after that nothing is left on the loop."""
+        await super().shutdown(sockets)
+        for timer in self._timers:
+            timer.cancel()
 
     def _cut(self) -> None:
         """Break every connection: whatever still runs hears that its client is gone, and ends."""
