@@ -235,6 +235,36 @@ def test_before_the_subscribe_nothing_is_asked() -> None:
     assert [end.cause for end in scene.ends] == ["client_disconnect"]
 
 
+@pytest.mark.parametrize("leave", ["cancel", "dispose"])
+def test_in_the_queue_for_a_connection_it_ends_at_once_and_gives_its_place_up(leave: str) -> None:
+    """The client has one connection, and another stream holds it."""
+
+    async def main() -> list[Event]:
+        async with scene_of(PLACES["while the server is silent"]) as scene:
+            scene.client._transport._pool._max_connections = 1
+            first = rxs.iterate(http_stream(scene.client, "POST", scene.provider.base_url, json={}))
+            await anext(first)
+            subscription = rxs.subscribe(scene.stream(), scene)
+            await asyncio.sleep(1)
+            if leave == "cancel":
+                scene.stop.cancel("budget")
+            else:
+                subscription.dispose("budget")
+            now = asyncio.get_running_loop().time()
+            end = await subscription.end()
+            await subscription.closed()
+            assert asyncio.get_running_loop().time() == now
+            assert (end.outcome, end.cause) == ("cancelled", "budget")
+            assert len(scene.provider.requests) == len(scene.client._transport._pool._requests) == 1
+            await first.aclose()
+            third = rxs.iterate(http_stream(scene.client, "POST", scene.provider.base_url, json={}))
+            assert await anext(third)
+            await third.aclose()
+        return scene.events
+
+    assert run_virtual(main()) == ([Cancelled("budget")] if leave == "cancel" else [])
+
+
 def test_what_a_tool_may_have_done_is_told_before_the_cancelled() -> None:
     async def main() -> list[Event]:
         async with scene_of(PLACES["inside a tool, while another call waits for its place"]) as scene:
