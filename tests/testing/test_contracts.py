@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
@@ -20,6 +21,7 @@ from rxstream.recording.endings import Ending
 from rxstream.recording.lines import Header, Item
 from rxstream.sinks.terminal import TerminalSink
 from rxstream.sources import from_aiter, from_chunks, from_iterable, http_stream, replay
+from rxstream.testing import Answer, openai_chat_sse
 from rxstream.testing.contracts import ContractError, check_operator, check_policy, check_sink, check_source
 from tests.flow.kit import told_async
 from tests.reactive.table import ROWS, Row
@@ -149,12 +151,34 @@ def of_a_recording() -> Observable[Any]:
     return replay(Recording(Header("bytes"), items, Ending("completed", 8.0)))
 
 
+class Model:
+    """Calls a tool, and then says what it knows."""
+
+    provider = "openai"
+
+    def stream(self, request: rxs.ModelRequest) -> Observable[Any]:
+        knows = any(message.role == "tool" for message in request.messages)
+        said = Answer(["done"]) if knows else Answer(["wait, "], tool_calls=[rxs.ToolCall("c", "now", "{}")])
+        return from_chunks(openai_chat_sse(said)).pipe(ops.parse("openai-chat"))
+
+
+async def now() -> str:
+    """The time, some time later."""
+    await asyncio.sleep(0.1)
+    return "12:00"
+
+
+def of_turns() -> Observable[Any]:
+    return rxs.run_turns(Model(), rxs.ModelRequest.of("What time is it?", model="m"), [now])
+
+
 SOURCES: dict[str, tuple[Callable[[], Observable[Any]], bool]] = {
     "from_iterable": (lambda: from_iterable([1, 2, 3]), True),
     "from_chunks": (lambda: from_chunks([b"a", b"b"]), True),
     "from_aiter": (lambda: from_aiter(told_async([1, 2, 3], [], waits=[0.5])), False),
     "http_stream": (of_http, True),
     "replay": (of_a_recording, True),
+    "run_turns": (of_turns, True),
     "an error": (lambda: rx.concat(from_iterable([1, 2]), rx.throw(ValueError("of the source"))), True),
 }
 
