@@ -4,12 +4,12 @@ A request comes in the words of one API, goes to the provider in its own, and th
 paced by the client, cut off when the client leaves, and never taken for whole when it is not. `create_app` in `app`
 makes the ASGI application, `rxstream serve` runs it.
 
-    settings     config/  litellm/  default_models              what it is told
-    application  app  gateway  routes  openapi                  which paths there are, and what they share
-    in front     headers  security  guard  errors  refusals     what holds for every request
-    a request    readers/  request_body  asked  history         from a client's body to a question
-    its answer   model_route  exchange  catalogue  slots  until_gone  whole_answer
-    told of it   log  metrics  meter  tracing                   without a word of content
-    the server   serve  idle_connections                        its sockets, and an orderly end
-    beside it    page/  doctor/                                 the web page; what a proxy in front does to streams
+    settings       config/  litellm/  default_models              what it is told
+    application    app  gateway  routes  openapi                  which paths there are, and what they share
+    in front       headers  security  guard  errors  refusals     what holds for every request
+    a request      request_body  body_budget  body_values  readers/  prepared_request  history
+    its answer     model_route  exchange  catalogue  slots  until_gone  whole_answer
+    told of it     log  metrics  meter  tracing                   without a word of content
+    the server     serve  idle_connections                        its sockets, and an orderly end
+    beside it      page/  doctor/                                 the web page; what a proxy in front does to streams
 """

@@ -14,12 +14,12 @@ from rxstream.consume.collect import collect
 from rxstream.encoders import body_failure, encode_body
 from rxstream.errors import StreamError, TruncatedStreamError
 from rxstream.events import Event
-from rxstream.gateway.asked import Asked, asked_model, read_asked
 from rxstream.gateway.body_budget import BodyShare
 from rxstream.gateway.errors import error_response
 from rxstream.gateway.exchange import Exchange
 from rxstream.gateway.gateway import Gateway
 from rxstream.gateway.headers import EXCHANGE, REQUEST_ID, forwarded_headers, trace_headers
+from rxstream.gateway.prepared_request import PreparedRequest, model_name, prepare_request
 from rxstream.gateway.refusals import draining, inexpressible
 from rxstream.gateway.request_body import ClientGone, read_body
 from rxstream.gateway.until_gone import until_gone
@@ -85,16 +85,16 @@ class ModelRoute:
             await error_response(refusal, self.format)(scope, receive, send)
 
     async def _answer(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send, share: BodyShare) -> None:
-        asked = await self._read(exchange, scope, receive, share)
-        events = _ask(exchange, asked)
-        if asked.stream:
+        prepared = await self._read(exchange, scope, receive, share)
+        events = _ask(exchange, prepared)
+        if prepared.stream:
             exchange.is_streamed = True
-            response = self._streamed(exchange, events, asked)
+            response = self._streamed(exchange, events, prepared)
         else:
-            response = await self._whole(exchange, events, asked, receive)
+            response = await self._whole(exchange, events, prepared, receive)
         await response(scope, receive, send)
 
-    async def _read(self, exchange: Exchange, scope: Scope, receive: Receive, share: BodyShare) -> Asked:
+    async def _read(self, exchange: Exchange, scope: Scope, receive: Receive, share: BodyShare) -> PreparedRequest:
         server, limits = self._gateway.config.server, self._gateway.config.limits
         body = await read_body(
             scope,
@@ -105,12 +105,12 @@ class ModelRoute:
             timeout_seconds=server.body_timeout,
         )
         default = None if self._needs_model else self._gateway.catalogue.default
-        target = exchange.find(asked_model(body, default))
+        target = exchange.find(model_name(body, default))
         if target.wire == self.format:
             exchange.forward(forwarded_headers(scope, self.format))
-        return read_asked(self.format, body, target)
+        return prepare_request(self.format, body, target)
 
-    def _streamed(self, exchange: Exchange, events: Observable[Event], asked: Asked) -> Response:
+    def _streamed(self, exchange: Exchange, events: Observable[Event], prepared: PreparedRequest) -> Response:
         gateway, server = self._gateway, self._gateway.config.server
         return EventStreamResponse(
             events,
@@ -121,10 +121,12 @@ class ModelRoute:
             limits=gateway.config.limits,
             diagnostics=gateway.diagnostics,
             on_end=lambda end: exchange.ended(end.outcome, end.error, end.cause),
-            **asked.encoder_options,
+            **prepared.encoder_options,
         )
 
-    async def _whole(self, exchange: Exchange, events: Observable[Event], asked: Asked, receive: Receive) -> Response:
+    async def _whole(
+        self, exchange: Exchange, events: Observable[Event], prepared: PreparedRequest, receive: Receive
+    ) -> Response:
         gateway = self._gateway
         answer = await until_gone(
             receive, collect(events, limits=gateway.config.limits, diagnostics=gateway.diagnostics)
@@ -139,19 +141,19 @@ class ModelRoute:
             exchange.failed(failure)
             return error_response(failure, self.format)
         return WholeAnswer(
-            encode_body(self.format, answer, **asked.body_options),
+            encode_body(self.format, answer, **prepared.body_options),
             write_timeout_seconds=_finite(gateway.config.server.write_timeout),
             cleanup_seconds=gateway.config.limits.max_cleanup_seconds,
             on_gone=exchange.left,
         )
 
 
-def _ask(exchange: Exchange, asked: Asked) -> Observable[Event]:
+def _ask(exchange: Exchange, prepared: PreparedRequest) -> Observable[Event]:
     """The model's answer; what its provider has no words for is told in the client's own."""
     try:
-        return exchange.ask(asked.request)
+        return exchange.ask(prepared.request)
     except InexpressibleError as error:
-        refused, parameter = error, asked.parameters.get(error.field)
+        refused, parameter = error, prepared.parameters.get(error.field)
     target = exchange.target
     if parameter is None or target is None:
         raise refused

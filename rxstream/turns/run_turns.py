@@ -25,12 +25,12 @@ from rxstream.response.usage import sum_usage, usage_json
 from rxstream.tools.function_tool import FunctionTool, as_tools
 from rxstream.turns.follow_up import Stopped, next_request, reason_to_stop, why_cut_short
 
-__all__ = ("Asked", "run_turns")
+__all__ = ("SupportsStream", "run_turns")
 
 _NEEDS_START = frozenset((*CONTENT_EVENTS, Finish))
 
 
-class Asked(Protocol):
+class SupportsStream(Protocol):
     """Who answers: an `Endpoint`, or anything that streams events for a request."""
 
     def stream(self, request: ModelRequest) -> Observable[Event]:
@@ -39,7 +39,7 @@ class Asked(Protocol):
 
 
 def run_turns(
-    endpoint: Asked,
+    endpoint: SupportsStream,
     request: ModelRequest,
     tools: Iterable[FunctionTool | Callable[..., Any]],
     max_turns: int = 10,
@@ -126,7 +126,7 @@ def _with_tools(request: ModelRequest, tools: Iterable[FunctionTool]) -> ModelRe
 class _Plan:
     """What all subscriptions share. What is wrong with it is said when it is made."""
 
-    endpoint: Asked
+    endpoint: SupportsStream
     request: ModelRequest
     tools: Iterable[FunctionTool]
     run: Callable[..., Callable[[Observable[Event]], Observable[Event]]]

@@ -17,13 +17,13 @@ from rxstream.consume.sink import StreamEnd
 from rxstream.consume.subscribe import subscribe
 from rxstream.errors import StreamError
 from rxstream.events import Event
-from rxstream.gateway.asked import asked_model
 from rxstream.gateway.config import Config
 from rxstream.gateway.exchange import Exchange
 from rxstream.gateway.gateway import Gateway
 from rxstream.gateway.page.events import for_page
 from rxstream.gateway.page.telemetry import PageTelemetry
 from rxstream.gateway.page.upstream_line import UpstreamLine
+from rxstream.gateway.prepared_request import model_name
 from rxstream.gateway.refusals import wrong_body
 from rxstream.requests import Message, ModelRequest
 from rxstream.response.report import StreamReport
@@ -100,7 +100,7 @@ class PageChat:
             await self._sink.on_end(StreamEnd("failed", refusal, StreamReport()))
 
     def _ask(self, body: Mapping[str, Any]) -> Observable[Event]:
-        target = self._exchange.find(asked_model(body, self._gateway.catalogue.default))
+        target = self._exchange.find(model_name(body, self._gateway.catalogue.default))
         request = ModelRequest(messages=_messages(body.get("messages")), model=target.model)
         self._exchange.is_streamed = True
         return self._exchange.ask(request, wrap_client=self._line.watch, tail=self._tail())

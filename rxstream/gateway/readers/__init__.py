@@ -8,7 +8,7 @@ for granted: not the type of a value, not how deep it nests, not that an id is t
 Nothing here knows sockets, asyncio or Rx.
 """
 
-from rxstream.gateway.readers.ask import Ask
+from rxstream.gateway.readers.client_request import ClientRequest
 from rxstream.gateway.readers.registry import read_request, request_formats
 
-__all__ = ("Ask", "read_request", "request_formats")
+__all__ = ("ClientRequest", "read_request", "request_formats")

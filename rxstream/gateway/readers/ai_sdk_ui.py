@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rxstream.gateway.readers.ai_sdk_ui_messages import read_ui_messages
-from rxstream.gateway.readers.ask import Ask, make_request
+from rxstream.gateway.readers.client_request import ClientRequest, make_request
 from rxstream.gateway.readers.node import Fields, Node, Refusals
 from rxstream.gateway.readers.sampling import read_settings
 from rxstream.requests import JsonSchemaFormat, Message, ResponseFormat, Tool, ToolChoice
@@ -52,7 +52,7 @@ CHOICES: Final = ("auto", "none", "required")
 FORMATS: Final = ("text", "json")
 
 
-def read_ai_sdk_ui(body: Node) -> Ask:
+def read_ai_sdk_ui(body: Node) -> ClientRequest:
     """What a body of this API asks for."""
     with body.fields() as fields:
         fields.ignore(*IGNORED)
@@ -68,7 +68,7 @@ def read_ai_sdk_ui(body: Node) -> Ask:
         options["message_id"] = message_id
     messages = [Message.system(system), *conversation] if system else conversation
     request = make_request(messages=messages, tools=tools, tool_choice=choice, response_format=form, **settings)
-    return Ask(request, True, options, PARAMETERS)
+    return ClientRequest(request, True, options, PARAMETERS)
 
 
 def _response_format(node: Node | None) -> ResponseFormat | None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rxstream.gateway.readers.anthropic_messages import read_instructions, read_messages
-from rxstream.gateway.readers.ask import Ask, make_request
+from rxstream.gateway.readers.client_request import ClientRequest, make_request
 from rxstream.gateway.readers.node import Fields, Node, Refusals
 from rxstream.gateway.readers.sampling import read_effort, read_settings
 from rxstream.gateway.readers.tools import ONLY_FUNCTIONS, read_tools
@@ -72,7 +72,7 @@ CHOICES: Final[Mapping[str, ToolChoice | None]] = {
 }
 
 
-def read_anthropic(body: Node) -> Ask:
+def read_anthropic(body: Node) -> ClientRequest:
     """What a body of this API asks for."""
     with body.fields() as fields:
         fields.ignore(*IGNORED)
@@ -93,7 +93,7 @@ def read_anthropic(body: Node) -> Ask:
         reasoning=reasoning,
         **settings,
     )
-    return Ask(request, stream, parameters=_parameters(body.object(), request))
+    return ClientRequest(request, stream, parameters=_parameters(body.object(), request))
 
 
 def _parameters(body: Mapping[str, Any], request: ModelRequest) -> dict[str, str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from rxstream.gateway.readers.ask import Ask, make_request
+from rxstream.gateway.readers.client_request import ClientRequest, make_request
 from rxstream.gateway.readers.node import Fields, Node, Refusals
 from rxstream.gateway.readers.openai_chat_messages import read_chat_messages
 from rxstream.gateway.readers.response_format import read_response_format
@@ -76,7 +76,7 @@ REFUSED: Final[Refusals] = {
 """What cannot be carried, why, and what of it asks for no more than the default."""
 
 
-def read_openai_chat(body: Node) -> Ask:
+def read_openai_chat(body: Node) -> ClientRequest:
     """What a body of this API asks for."""
     with body.fields() as fields:
         fields.ignore(*IGNORED)
@@ -96,7 +96,7 @@ def read_openai_chat(body: Node) -> Ask:
         reasoning=reasoning,
         **settings,
     )
-    return Ask(request, stream, options, PARAMETERS)
+    return ClientRequest(request, stream, options, PARAMETERS)
 
 
 def _tool_use(fields: Fields) -> ToolUse:

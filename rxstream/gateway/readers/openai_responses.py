@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from rxstream.gateway.readers.ask import Ask, make_request
+from rxstream.gateway.readers.client_request import ClientRequest, make_request
 from rxstream.gateway.readers.node import Fields, Node, Refusals
 from rxstream.gateway.readers.openai_responses_items import NO_STATE, read_input
 from rxstream.gateway.readers.response_format import read_response_format
@@ -83,7 +83,7 @@ INCLUDED: Final = (
 )
 
 
-def read_openai_responses(body: Node) -> Ask:
+def read_openai_responses(body: Node) -> ClientRequest:
     """What a body of this API asks for."""
     with body.fields() as fields:
         fields.ignore(*IGNORED)
@@ -103,7 +103,7 @@ def read_openai_responses(body: Node) -> Ask:
         reasoning=reasoning,
         **settings,
     )
-    return Ask(request, stream, parameters=PARAMETERS)
+    return ClientRequest(request, stream, parameters=PARAMETERS)
 
 
 def _instructions(node: Node | None) -> tuple[Message, ...]:

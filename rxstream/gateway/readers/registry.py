@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final, cast
 
-from rxstream.gateway.readers.ask import Ask
+from rxstream.gateway.readers.client_request import ClientRequest
 from rxstream.gateway.readers.json_value import check_json
 from rxstream.gateway.readers.node import Node
 
@@ -20,7 +20,7 @@ READERS: Final[Mapping[str, str]] = {
 }
 
 
-def read_request(format: str, body: Mapping[str, Any]) -> Ask:
+def read_request(format: str, body: Mapping[str, Any]) -> ClientRequest:
     """What a client's body asks for.
 
     Args:
@@ -36,7 +36,7 @@ def read_request(format: str, body: Mapping[str, Any]) -> Ask:
     if place is None:
         raise ValueError(f"no reader is named {format!r}: one of {', '.join(READERS)}")
     module, _, name = place.partition(":")
-    read = cast("Callable[[Node], Ask]", getattr(import_module(f"rxstream.gateway.readers.{module}"), name))
+    read = cast("Callable[[Node], ClientRequest]", getattr(import_module(f"rxstream.gateway.readers.{module}"), name))
     check_json(body)
     return read(Node(body))
 

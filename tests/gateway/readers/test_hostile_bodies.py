@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rxstream.errors import RequestError
-from rxstream.gateway.readers import Ask, read_request, request_formats
+from rxstream.gateway.readers import ClientRequest, read_request, request_formats
 from tests.gateway.readers.bodies import BODIES
 from tests.providers.asking import written
 
@@ -76,8 +76,8 @@ def put(body: Any, path: tuple[Any, ...], value: Any) -> Any:
     return body
 
 
-def ask_or_refusal(format: str, body: Any) -> Ask | RequestError:
-    """What reading gives; anything but an `Ask` or a `RequestError` fails the test."""
+def ask_or_refusal(format: str, body: Any) -> ClientRequest | RequestError:
+    """What reading gives; anything but an `ClientRequest` or a `RequestError` fails the test."""
     refusal: RequestError
     try:
         return read_request(format, body)
@@ -89,7 +89,7 @@ def ask_or_refusal(format: str, body: Any) -> Ask | RequestError:
     return refusal
 
 
-def check_can_be_asked(ask: Ask) -> None:
+def check_can_be_asked(ask: ClientRequest) -> None:
     """Every provider's writer makes JSON of it, or refuses it by name."""
     for wire in WRITERS:
         try:
@@ -101,7 +101,7 @@ def check_can_be_asked(ask: Ask) -> None:
 
 @pytest.mark.parametrize("format", request_formats())
 def test_the_rich_body_is_read(format: str) -> None:
-    assert isinstance(ask_or_refusal(format, BODIES[format]), Ask)
+    assert isinstance(ask_or_refusal(format, BODIES[format]), ClientRequest)
 
 
 @pytest.mark.parametrize("format", request_formats())
@@ -117,7 +117,7 @@ def test_any_value_at_any_place_is_read_or_refused(data: Any, format: str, value
     body = deepcopy(BODIES[format])
     path = data.draw(st.sampled_from(PLACES[format]))
     ask = ask_or_refusal(format, put(body, path, value))
-    if isinstance(ask, Ask):
+    if isinstance(ask, ClientRequest):
         check_can_be_asked(ask)
 
 

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from rxstream.gateway.readers import Ask, read_request
+from rxstream.gateway.readers import ClientRequest, read_request
 from rxstream.requests import (
     ImageContent,
     JsonSchemaFormat,
@@ -93,7 +93,7 @@ def test_what_langchain_posts_is_read(name: str, format: str) -> None:
         **fields, model="m", temperature=0.5, max_output_tokens=9, reasoning=ReasoningOptions(effort="low")
     )
     ask = read_request(format, body)
-    assert ask == Ask(expected, stream, ask.encoder_options)
+    assert ask == ClientRequest(expected, stream, ask.encoder_options)
 
 
 def posted(call: Callable[[Any], Any], format: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from openai.types.responses import response_create_params as responses_params
 from pydantic import BaseModel
 
 from rxstream.errors import RequestError
-from rxstream.gateway.readers import Ask, read_request
+from rxstream.gateway.readers import ClientRequest, read_request
 from rxstream.requests import (
     ImageContent,
     JsonSchemaFormat,
@@ -64,7 +64,7 @@ FORMATS = {
 }
 
 
-def asked(call: Callable[[Any], Any], make_client: Callable[..., Any]) -> Ask:
+def asked(call: Callable[[Any], Any], make_client: Callable[..., Any]) -> ClientRequest:
     """What is read of the body that a client posts for a call."""
     posted: list[tuple[str, dict[str, Any]]] = []
 
@@ -102,20 +102,20 @@ CHAT_ANSWER = ChatCompletionMessage.model_validate(
 )
 CHAT_HISTORY: Any = [*QUESTION, CHAT_ANSWER, {"role": "tool", "tool_call_id": "c1", "content": "sunny"}]
 
-CHAT_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
+CHAT_CALLS: dict[str, tuple[Callable[[Any], Any], ClientRequest]] = {
     "a question": (
         lambda client: client.chat.completions.create(model="m", messages=QUESTION),
-        Ask(question(), False),
+        ClientRequest(question(), False),
     ),
     "a stream with usage": (
         lambda client: client.chat.completions.create(
             model="m", messages=QUESTION, stream=True, stream_options={"include_usage": True}
         ),
-        Ask(question(), True, {"include_usage": True}),
+        ClientRequest(question(), True, {"include_usage": True}),
     ),
     "the stream helper": (
         lambda client: enter(client.chat.completions.stream(model="m", messages=QUESTION)),
-        Ask(question(), True),
+        ClientRequest(question(), True),
     ),
     "every setting": (
         lambda client: client.chat.completions.create(
@@ -136,7 +136,7 @@ CHAT_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
             logprobs=False,
             extra_body={"top_k": 3},
         ),
-        Ask(
+        ClientRequest(
             question(
                 max_output_tokens=9,
                 stop="END",
@@ -167,7 +167,7 @@ CHAT_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
                 },
             ],
         ),
-        Ask(
+        ClientRequest(
             ModelRequest(
                 model="m",
                 max_output_tokens=9,
@@ -183,7 +183,7 @@ CHAT_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
         lambda client: client.chat.completions.create(
             model="m", messages=QUESTION, tools=[CHAT_TOOL], tool_choice="required", parallel_tool_calls=False
         ),
-        Ask(question(tools=[WEATHER], tool_choice="required", parallel_tool_calls=False), False),
+        ClientRequest(question(tools=[WEATHER], tool_choice="required", parallel_tool_calls=False), False),
     ),
     "one tool": (
         lambda client: client.chat.completions.create(
@@ -192,11 +192,11 @@ CHAT_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
             tools=[CHAT_TOOL],
             tool_choice={"type": "function", "function": {"name": "weather"}},
         ),
-        Ask(question(tools=[WEATHER], tool_choice=NamedTool(name="weather")), False),
+        ClientRequest(question(tools=[WEATHER], tool_choice=NamedTool(name="weather")), False),
     ),
     "an answer sent back as it came": (
         lambda client: client.chat.completions.create(model="m", messages=CHAT_HISTORY, tools=[CHAT_TOOL]),
-        Ask(
+        ClientRequest(
             ModelRequest(
                 model="m",
                 messages=[
@@ -211,19 +211,21 @@ CHAT_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
     ),
     "an answer of a class": (
         lambda client: client.chat.completions.parse(model="m", messages=QUESTION, response_format=Report),
-        Ask(question(response_format=JsonSchemaFormat(name="Report", schema=REPORT, strict=True)), False),
+        ClientRequest(question(response_format=JsonSchemaFormat(name="Report", schema=REPORT, strict=True)), False),
     ),
     "a tool of a class": (
         lambda client: client.chat.completions.create(
             model="m", messages=QUESTION, tools=[openai.pydantic_function_tool(Report)]
         ),
-        Ask(question(tools=[Tool(name="Report", description="A report.", parameters=REPORT, strict=True)]), False),
+        ClientRequest(
+            question(tools=[Tool(name="Report", description="A report.", parameters=REPORT, strict=True)]), False
+        ),
     ),
     "some JSON": (
         lambda client: client.chat.completions.create(
             model="m", messages=QUESTION, response_format={"type": "json_object"}
         ),
-        Ask(question(response_format="json_object"), False),
+        ClientRequest(question(response_format="json_object"), False),
     ),
 }
 
@@ -262,15 +264,15 @@ RESPONSE = OpenAIResponse.model_validate(
     }
 )
 
-RESPONSES_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
-    "a question": (lambda client: client.responses.create(model="m", input="why?"), Ask(question(), False)),
+RESPONSES_CALLS: dict[str, tuple[Callable[[Any], Any], ClientRequest]] = {
+    "a question": (lambda client: client.responses.create(model="m", input="why?"), ClientRequest(question(), False)),
     "a stream": (
         lambda client: client.responses.create(model="m", input="why?", instructions="Be brief.", stream=True),
-        Ask(question(system="Be brief."), True),
+        ClientRequest(question(system="Be brief."), True),
     ),
     "the stream helper": (
         lambda client: enter(client.responses.stream(model="m", input="why?")),
-        Ask(question(), True),
+        ClientRequest(question(), True),
     ),
     "every setting": (
         lambda client: client.responses.create(
@@ -286,7 +288,7 @@ RESPONSES_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
             truncation="auto",
             text={"format": {"type": "json_object"}, "verbosity": "medium"},
         ),
-        Ask(
+        ClientRequest(
             question(
                 max_output_tokens=9,
                 temperature=0.5,
@@ -311,7 +313,7 @@ RESPONSES_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
                 }
             ],
         ),
-        Ask(
+        ClientRequest(
             ModelRequest(model="m", messages=[Message.user([TextContent(text="why?"), ImageContent(url=PIXEL)])]),
             False,
         ),
@@ -320,7 +322,7 @@ RESPONSES_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
         lambda client: client.responses.create(
             model="m", input="why?", tools=[RESPONSES_TOOL], tool_choice={"type": "function", "name": "weather"}
         ),
-        Ask(question(tools=[WEATHER], tool_choice=NamedTool(name="weather")), False),
+        ClientRequest(question(tools=[WEATHER], tool_choice=NamedTool(name="weather")), False),
     ),
     "an answer sent back as it came": (
         lambda client: client.responses.create(
@@ -331,7 +333,7 @@ RESPONSES_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
                 {"type": "function_call_output", "call_id": "c1", "output": "sunny"},
             ],
         ),
-        Ask(
+        ClientRequest(
             ModelRequest(
                 model="m",
                 messages=[
@@ -351,7 +353,7 @@ RESPONSES_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
     ),
     "an answer of a class": (
         lambda client: client.responses.parse(model="m", input="why?", text_format=Report),
-        Ask(question(response_format=JsonSchemaFormat(name="Report", schema=REPORT, strict=True)), False),
+        ClientRequest(question(response_format=JsonSchemaFormat(name="Report", schema=REPORT, strict=True)), False),
     ),
 }
 
@@ -373,14 +375,14 @@ ANTHROPIC_ANSWER = AnthropicMessage.model_validate(
     }
 )
 
-ANTHROPIC_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
+ANTHROPIC_CALLS: dict[str, tuple[Callable[[Any], Any], ClientRequest]] = {
     "a question": (
         lambda client: client.messages.create(model="m", max_tokens=9, messages=QUESTION),
-        Ask(question(max_output_tokens=9), False),
+        ClientRequest(question(max_output_tokens=9), False),
     ),
     "the stream helper": (
         lambda client: enter(client.messages.stream(model="m", max_tokens=9, messages=QUESTION)),
-        Ask(question(max_output_tokens=9), True),
+        ClientRequest(question(max_output_tokens=9), True),
     ),
     "every setting": (
         lambda client: client.messages.create(
@@ -394,7 +396,7 @@ ANTHROPIC_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
             service_tier="auto",
             extra_body={"temperature": 0.5, "top_p": 0.9, "top_k": 3},
         ),
-        Ask(
+        ClientRequest(
             question(
                 system="Be brief.",
                 max_output_tokens=9,
@@ -415,7 +417,7 @@ ANTHROPIC_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
             thinking={"type": "adaptive"},
             output_config={"effort": "low"},
         ),
-        Ask(question(max_output_tokens=9, reasoning=ReasoningOptions(effort="low")), False),
+        ClientRequest(question(max_output_tokens=9, reasoning=ReasoningOptions(effort="low")), False),
     ),
     "images": (
         lambda client: client.messages.create(
@@ -432,7 +434,7 @@ ANTHROPIC_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
                 }
             ],
         ),
-        Ask(
+        ClientRequest(
             ModelRequest(
                 model="m",
                 max_output_tokens=9,
@@ -449,7 +451,7 @@ ANTHROPIC_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
             tools=[ANTHROPIC_TOOL],
             tool_choice={"type": "tool", "name": "weather", "disable_parallel_tool_use": True},
         ),
-        Ask(
+        ClientRequest(
             question(
                 max_output_tokens=9,
                 tools=[WEATHER],
@@ -463,7 +465,7 @@ ANTHROPIC_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
         lambda client: client.messages.create(
             model="m", max_tokens=9, messages=QUESTION, tools=[ANTHROPIC_TOOL], tool_choice={"type": "any"}
         ),
-        Ask(question(max_output_tokens=9, tools=[WEATHER], tool_choice="required"), False),
+        ClientRequest(question(max_output_tokens=9, tools=[WEATHER], tool_choice="required"), False),
     ),
     "an answer sent back as it came": (
         lambda client: client.messages.create(
@@ -481,7 +483,7 @@ ANTHROPIC_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
                 },
             ],
         ),
-        Ask(
+        ClientRequest(
             ModelRequest(
                 model="m",
                 max_output_tokens=9,
@@ -504,7 +506,7 @@ ANTHROPIC_CALLS: dict[str, tuple[Callable[[Any], Any], Ask]] = {
     ),
     "an answer of a class": (
         lambda client: client.messages.parse(model="m", max_tokens=9, messages=QUESTION, output_format=Report),
-        Ask(question(max_output_tokens=9, response_format=JsonSchemaFormat(schema=REPORT)), False),
+        ClientRequest(question(max_output_tokens=9, response_format=JsonSchemaFormat(schema=REPORT)), False),
     ),
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rxstream.errors import RequestError
-from rxstream.gateway.readers import Ask, read_request
+from rxstream.gateway.readers import ClientRequest, read_request
 from rxstream.requests import Message, NamedTool, ReasoningContent, ReasoningOptions, TextContent, Tool
 from tests.gateway.readers.bodies import BODIES, SCHEMA
 
@@ -19,7 +19,7 @@ QUESTION: dict[str, dict[str, Any]] = {
 }
 
 
-def read(format: str, **more: Any) -> Ask:
+def read(format: str, **more: Any) -> ClientRequest:
     """What is read of a question with more."""
     return read_request(format, {**QUESTION[format], **more})
 

@@ -13,15 +13,15 @@ from rxstream.providers.dialects import ChatDialect
 from rxstream.providers.registry import find_wire
 from rxstream.requests import ModelRequest
 
-__all__ = ("Asked", "asked_model", "read_asked")
+__all__ = ("PreparedRequest", "model_name", "prepare_request")
 
 OWN_KEYS = ("stream", "stream_options")
 """What the gateway says itself: it always asks for a stream, and for usage."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What is asked, and how the client wants to be answered.
+class PreparedRequest:
+    """What the provider is asked, and how the client wants to be answered.
 
     Args:
         request: for `Endpoint.stream`: the client's own body where the provider speaks the same API.
@@ -41,7 +41,7 @@ class Asked:
         return {name: value for name, value in self.encoder_options.items() if name != "include_usage"}
 
 
-def asked_model(body: Mapping[str, Any], default: str | None = None) -> str:
+def model_name(body: Mapping[str, Any], default: str | None = None) -> str:
     """The client's name for the model.
 
     Raises:
@@ -55,8 +55,8 @@ def asked_model(body: Mapping[str, Any], default: str | None = None) -> str:
     return model
 
 
-def read_asked(format: str, body: Mapping[str, Any], target: Target) -> Asked:
-    """Read a client's body, once its model is found.
+def prepare_request(format: str, body: Mapping[str, Any], target: Target) -> PreparedRequest:
+    """What a client's body asks for, once its model is found.
 
     Where the provider speaks the client's API the body is passed on as it is, so that no parameter is lost.
 
@@ -64,12 +64,14 @@ def read_asked(format: str, body: Mapping[str, Any], target: Target) -> Asked:
         RequestError: a part of it is wrong, or cannot be carried to this provider.
     """
     if target.wire == format:
-        return Asked(_passed_on(body, target), _wants_stream(body), _with_name(format, _chat_options(body), target))
+        return PreparedRequest(
+            _passed_on(body, target), _wants_stream(body), _with_name(format, _chat_options(body), target)
+        )
     from rxstream.gateway.readers import read_request
 
-    ask = read_request(format, body)
-    request = readable_history(ask.request.model_copy(update={"model": target.model}), target.endpoint.provider)
-    return Asked(request, ask.stream, _with_name(format, ask.encoder_options, target), ask.parameters)
+    read = read_request(format, body)
+    request = readable_history(read.request.model_copy(update={"model": target.model}), target.endpoint.provider)
+    return PreparedRequest(request, read.stream, _with_name(format, read.encoder_options, target), read.parameters)
 
 
 def _passed_on(body: Mapping[str, Any], target: Target) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from pydantic import ValidationError
 from rxstream.errors import RequestError
 from rxstream.requests import ModelRequest
 
-__all__ = ("Ask", "make_request")
+__all__ = ("ClientRequest", "make_request")
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ClientRequest:
     """A request, and how its answer is to come back.
 
     Args:
