@@ -23,6 +23,8 @@ Operator = Callable[[Observable[Any]], Observable[Any]]
 
 LAST_TURN = 60
 QUIET_TURNS = 20
+MAX_WAITS = 100
+"""So often is time given to an operator for one item, a second each."""
 
 
 class _OfTheSource(Exception):
@@ -116,7 +118,7 @@ class _Case:
         await settle(QUIET_TURNS)
         for _ in range(len(outputs) + 2):
             gate.pull()
-            await settle(QUIET_TURNS)
+            await self._until_answered(gate, source)
         await self._until_over(gate)
         gate.dispose()
         promise = "nothing is lost, added or reordered, however slowly it is asked for"
@@ -238,12 +240,15 @@ class _Case:
         keep("a cancelled stream completes", gate.ends == ["completed"], gate.error or gate.ends)
 
     async def two_subscribers(self, outputs: list[Any]) -> None:
-        stream = ToldSource(self.items).observable().pipe(self.make_operator())
+        source = ToldSource(self.items)
+        stream = source.observable().pipe(self.make_operator())
         gates = [GateByHand(stream), GateByHand(stream)]
         for _ in range(len(outputs) + 2):
             for gate in gates:
                 gate.pull()
                 await settle(3)
+            for gate in gates:
+                await self._until_answered(gate, source)
         for gate in gates:
             await self._until_over(gate)
             gate.dispose()
@@ -261,6 +266,16 @@ class _Case:
         gate.dispose()
         await settle(QUIET_TURNS)
         return weakref.ref(gate)
+
+    async def _until_answered(self, gate: GateByHand, source: ToldSource) -> None:
+        """Give the loop turns while the source is read, and then time: an operator may take some for each item."""
+        for _ in range(MAX_WAITS):
+            reads = source.reads
+            await settle(QUIET_TURNS)
+            if gate.ends or len(gate.items) == gate.pulls:
+                return
+            if source.reads == reads:
+                await asyncio.sleep(1.0)
 
     async def _until_over(self, gate: GateByHand) -> None:
         """Give the loop turns, and then time, for the end that is due."""

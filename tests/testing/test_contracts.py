@@ -12,6 +12,7 @@ import pytest
 import reactivex as rx
 from reactivex import Observable
 from reactivex import operators as rx_ops
+from reactivex.disposable import Disposable
 
 import rxstream as rxs
 from rxstream import operators as ops
@@ -49,6 +50,31 @@ def test_an_operator_of_ours_keeps_the_contract(row: Row) -> None:
         passes_cancelled=not (row.answers_errors or row.name == "project"),
         is_shared=row.name in {"fan_out", "share_bounded"},
     )
+
+
+def slowly(source: Observable[Any]) -> Observable[Any]:
+    """Takes half a second for each item."""
+
+    async def items(stream: rxs.EventIterator[Any]) -> AsyncIterator[Any]:
+        async for item in stream:
+            await asyncio.sleep(0.5)
+            yield item
+
+    def subscribe(observer: Any, scheduler: Any = None) -> Disposable:
+        stream = rxs.iterate(source)
+        below = from_aiter(items(stream)).subscribe(observer, scheduler=scheduler)
+
+        def dispose() -> None:
+            stream.dispose()
+            below.dispose()
+
+        return Disposable(dispose)
+
+    return Observable(subscribe)
+
+
+def test_an_operator_that_takes_time_keeps_the_contract() -> None:
+    check_operator(lambda: slowly, STREAM, STREAM, max_held=1)
 
 
 def doubled(source: Observable[Any]) -> Observable[Any]:
