@@ -111,5 +111,7 @@ def _check_place(path: Path, begin: bytes, what: str) -> None:
 def _write(path: Path, data: bytes) -> None:
     """For its owner only: it holds what the recording holds."""
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, OWNER_ONLY), "wb") as file:
+        if hasattr(os, "fchmod"):
+            os.fchmod(file.fileno(), OWNER_ONLY)  # one that is replaced had a mode of its own
         file.write(data)
     say(str(path))

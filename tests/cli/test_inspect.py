@@ -40,7 +40,9 @@ def test_the_page_is_named_after_the_recording_and_for_its_owner_only(
 
 def test_a_page_of_its_own_is_replaced_and_nothing_else_is(rxstream: CommandLine, answer: Path, tmp_path: Path) -> None:
     assert rxstream("inspect", "answer.jsonl").returncode == 0
+    (tmp_path / "answer.html").chmod(0o644)
     assert rxstream("inspect", "answer.jsonl", "--reader-rate", "1").returncode == 0
+    assert stat.S_IMODE((tmp_path / "answer.html").stat().st_mode) == 0o600
     assert "a reader takes 1 events a second" in (tmp_path / "answer.html").read_text()
     (tmp_path / "mine.html").write_text("<!doctype html><p>mine")
     for out in ("mine.html", "answer.jsonl"):
