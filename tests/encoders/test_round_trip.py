@@ -33,6 +33,7 @@ from rxstream.events import (
     ReasoningDelta,
     ReasoningSignature,
     RefusalDelta,
+    ResponseStart,
     TextDelta,
     Usage,
     UsageUpdate,
@@ -200,3 +201,18 @@ def test_a_recorded_answer_survives_every_format(wire: str, recording: Recording
         assert (again.outcome in ("completed", "incomplete")) is is_whole, name
         if is_whole:
             assert _counts(again.usage)[:2] == _counts(response.usage)[:2], name
+
+
+@pytest.mark.parametrize("counts_of_the_last", [Usage(3, 2), Usage()], ids=["fewer counts", "none"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_further_message_has_counts_of_its_own(format: str, counts_of_the_last: Usage) -> None:
+    events: list[Event] = []
+    for number, usage in enumerate((Usage(11, 7, 18, cached_input_tokens=5), counts_of_the_last)):
+        start, text = ResponseStart(f"r{number}", "m"), TextDelta("word", part_id=f"p{number}")
+        events += [start, text, UsageUpdate(usage), Finish("stop")]
+    read = read_back(format, write(format, events, **OPTIONS.get(format, {})).body).usage
+    assert (read.input_tokens, read.output_tokens, read.cached_input_tokens) == (
+        counts_of_the_last.input_tokens,
+        counts_of_the_last.output_tokens,
+        None,
+    )
