@@ -232,6 +232,13 @@ def test_token_counts_are_told_where_asked_and_known() -> None:
         assert "messageMetadata" not in finish
 
 
+def test_the_counts_of_a_step_are_not_told_for_the_next_one() -> None:
+    first = (START, TextDelta("t", "p"), UsageUpdate(Usage(3, 4)), STOP)
+    finish = seen(*first, ResponseStart("r2"), TextDelta("t", "q"), STOP, include_usage=True).finish
+    assert finish is not None
+    assert "messageMetadata" not in finish
+
+
 def test_the_message_has_the_id_that_was_given() -> None:
     assert ui(START, STOP, message_id="msg-1").objects[0] == {"type": "start", "messageId": "msg-1"}
 
