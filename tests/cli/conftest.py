@@ -11,7 +11,22 @@ from typing import Any
 
 import pytest
 
+from rxstream.local import LocalModelError, model_path
+
 CommandLine = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def _has_local_model() -> bool:
+    try:
+        model_path()
+    except LocalModelError:
+        return False
+    return True
+
+
+needs_local_model = pytest.mark.skipif(
+    not _has_local_model(), reason="the local model is not installed: rxstream local install"
+)
 
 
 def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from rxstream.events import Usage
-from rxstream.local import LocalModelError, model_path
 from rxstream.testing import Reply, ScriptedProvider, Send, Stall, answer, error_reply
 
-from .conftest import CommandLine, command, environment
+from .conftest import CommandLine, command, environment, needs_local_model
 
 USAGE = Usage(input_tokens=7, output_tokens=3, total_tokens=10)
 KEYS = {"openai-chat": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
@@ -111,16 +110,8 @@ def test_an_unknown_provider_is_wrong_use(rxstream: CommandLine) -> None:
     assert "`rxstream providers` lists them" in done.stderr
 
 
-def has_local_model() -> bool:
-    try:
-        model_path()
-    except LocalModelError:
-        return False
-    return True
-
-
 @pytest.mark.local_model
-@pytest.mark.skipif(not has_local_model(), reason="the local model is not installed: rxstream local install")
+@needs_local_model
 def test_both_wires_of_the_local_model_give_the_same_text(rxstream: CommandLine) -> None:
     ask = ("chat", "Name three colours.", "--temperature", "0", "--max-tokens", "12")
     said = {wire: rxstream(*ask, "--provider", wire) for wire in KEYS}
@@ -131,7 +122,7 @@ def test_both_wires_of_the_local_model_give_the_same_text(rxstream: CommandLine)
 
 
 @pytest.mark.local_model
-@pytest.mark.skipif(not has_local_model(), reason="the local model is not installed: rxstream local install")
+@needs_local_model
 def test_ctrl_c_ends_the_demo_and_its_model(tmp_path: Path) -> None:
     process = subprocess.Popen(
         command("demo", "--prompt", "Tell me a long story."),

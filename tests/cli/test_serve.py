@@ -17,22 +17,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rxstream.local import LocalModelError, model_path
 from rxstream.testing import ScriptedProvider, answer
 
-from .conftest import CommandLine, command, environment
+from .conftest import CommandLine, command, environment, needs_local_model
 
 SECONDS = 40.0
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="a process there has no signals of this kind")
-
-
-def has_local_model() -> bool:
-    try:
-        model_path()
-    except LocalModelError:
-        return False
-    return True
 
 
 @contextmanager
@@ -89,7 +80,7 @@ def test_the_line_to_try_works(tmp_path: Path) -> None:
 
 @posix_only
 @pytest.mark.local_model
-@pytest.mark.skipif(not has_local_model(), reason="needs `rxstream local install`")
+@needs_local_model
 def test_without_settings_the_local_model_answers() -> None:
     with serving() as banner:
         url, headers, body = curl_in(banner)
