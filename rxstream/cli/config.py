@@ -11,6 +11,7 @@ from rxstream.cli.console import refuse, say
 from rxstream.cli.settings import problems_of
 from rxstream.gateway.catalogue import Catalogue
 from rxstream.gateway.config import Config, ConfigError, SettingError, load_config
+from rxstream.gateway.gateway import open_diagnostics
 from rxstream.gateway.litellm import Imported, LitellmError, import_litellm
 from rxstream.gateway.security import configured_tokens
 from rxstream.gateway.serve import check_exposure
@@ -24,7 +25,7 @@ def run_config_check(file: Path | None, write: Callable[[str], None]) -> None:
         config = load_config(file)
     except ConfigError as error:
         refuse(str(error))
-    problems = [*_exposure(config, file)]
+    problems = [*_unusable(config, file)]
     try:
         names = asyncio.run(_names(config))
     except SettingError as error:
@@ -36,10 +37,14 @@ def run_config_check(file: Path | None, write: Callable[[str], None]) -> None:
         write(f"  {name}")
 
 
-def _exposure(config: Config, file: Path | None) -> Iterator[str]:
+def _unusable(config: Config, file: Path | None) -> Iterator[str]:
     try:
         configured_tokens(config.server)
         check_exposure(config.server)
+    except SettingError as error:
+        yield from problems_of(error, file)
+    try:
+        open_diagnostics(config.log)
     except SettingError as error:
         yield from problems_of(error, file)
 

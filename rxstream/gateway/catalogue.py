@@ -31,6 +31,9 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 """What `connect` tells a programmer, for who writes settings."""
 
+SUBJECTS: Final[Mapping[str, str]] = {"the base URL": "base_url", "header": "headers"}
+"""Which setting of a model `connect` speaks of."""
+
 CONNECT_SECONDS: Final = 10.0
 WRITE_SECONDS: Final = 60.0
 
@@ -169,7 +172,8 @@ class Catalogue:
             problem = str(error)
         for argument, setting in SETTINGS.items():
             problem = problem.replace(argument, setting)
-        raise _refused(number, entry, problem)
+        spoken_of = [setting for subject, setting in SUBJECTS.items() if subject in problem]
+        raise _refused(number, entry, problem, *spoken_of[:1])
 
     def _name(self, alias: str, name: str) -> None:
         found = self._find_entry(name)

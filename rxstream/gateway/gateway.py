@@ -8,12 +8,29 @@ from rxstream.cancellation import Cancellation
 from rxstream.diagnostics import Diagnostics, FileDiagnostics
 from rxstream.gateway.body_budget import BodyBudget
 from rxstream.gateway.catalogue import Catalogue
-from rxstream.gateway.config import Config
+from rxstream.gateway.config import Config, LogConfig, SettingError, SettingProblem
 from rxstream.gateway.log import GatewayLog
 from rxstream.gateway.metrics import Metrics
 from rxstream.gateway.slots import StreamSlots
 
-__all__ = ("Gateway",)
+__all__ = ("Gateway", "open_diagnostics")
+
+
+def open_diagnostics(log: LogConfig) -> Diagnostics:
+    """Where protected detail of errors goes.
+
+    Raises:
+        SettingError: the file that is named cannot be made or written.
+    """
+    if log.diagnostics_file is None:
+        return Diagnostics()
+    problem: str | None
+    try:
+        return FileDiagnostics(log.diagnostics_file)
+    except OSError as error:
+        problem = error.strerror or str(error)
+    sentence = f"log.diagnostics_file: {log.diagnostics_file!r} cannot be written: {problem}"
+    raise SettingError(SettingProblem(("log", "diagnostics_file"), sentence))
 
 
 class Gateway:
@@ -25,13 +42,12 @@ class Gateway:
 
     Raises:
         CatalogueError: a model cannot be offered.
+        SettingError: the file for errors cannot be written.
     """
 
     def __init__(self, config: Config, client: Any = None) -> None:
         self.config = config
-        self.diagnostics: Diagnostics = (
-            Diagnostics() if config.log.diagnostics_file is None else FileDiagnostics(config.log.diagnostics_file)
-        )
+        self.diagnostics = open_diagnostics(config.log)
         self.catalogue = Catalogue(config, client, diagnostics=self.diagnostics)
         self.slots = StreamSlots(config.server.max_concurrent_streams)
         self.bodies = BodyBudget(config.server.max_held_body_bytes)

@@ -47,6 +47,9 @@ def test_a_mistake_is_told_with_its_line(rxstream: CommandLine, tmp_path: Path) 
         ('\n[server]\ntokens_env = "NOT_SET"\n', ":3: server.tokens_env: the variable NOT_SET is not set"),
         ('[server]\nhost = "0.0.0.0"\n', ":2: to listen at '0.0.0.0', where other machines reach it, it needs tokens"),
         ('[server]\nallowed_origins = ["*"]\n', ":2: server.allowed_origins = ['*'] lets every web page"),
+        (GOOD + 'base_url = "gopher://x"\n', ":5: models[0] (m): the base URL for 'groq' is not valid"),
+        (GOOD + 'headers = {"a b" = "c"}\n', ":5: models[0] (m): 'a b' is no name of a header"),
+        ('[log]\ndiagnostics_file = "gone/x"\n', ":2: log.diagnostics_file: 'gone/x' cannot be written: No such file"),
         (GOOD + '[aliases]\nx = "gone"\n', ":6: aliases.x: there is no model 'gone'"),
     ],
 )
