@@ -467,6 +467,27 @@ def test_what_is_upstream_nests_in_the_span_and_the_span_in_its_parent() -> None
     assert (parent_of(get), parent_of(chat), caller.parent) == (id_of(chat), id_of(caller), None)
 
 
+def test_a_tool_runs_in_the_span_below_it() -> None:
+    telemetry = Telemetry()
+
+    async def look_up() -> str:
+        """A tool that asks somebody else, instrumented."""
+        with telemetry.tracer.start_as_current_span("GET"):
+            await asyncio.sleep(1)
+        return "found"
+
+    async def main() -> None:
+        calls = [ToolCall(str(number), "look_up", "{}") for number in range(3)]
+        source: Observable[Event] = rxs.from_iterable([*calls, Finish("tool_calls")])
+        with telemetry.tracer.start_as_current_span("caller"):
+            await rxs.collect(source.pipe(ops.run_tools([look_up], 1), telemetry.observe(model="m")))
+
+    run_virtual(main())
+    *tools, chat, _ = telemetry.spans
+    assert [span.name for span in tools] == ["GET"] * 3
+    assert {parent_of(span) for span in tools} == {id_of(chat)}
+
+
 def test_items_go_down_in_the_subscribers_own_context() -> None:
     telemetry = Telemetry()
     current: list[Any] = []

@@ -18,6 +18,7 @@ import rxstream as rxs
 from rxstream import operators as ops
 from rxstream.events import Cancelled, Event, Finish, ReasoningDelta, ResponseStart, TextDelta
 from rxstream.testing import run_virtual
+from tests.response.test_growth import cpu_seconds
 
 
 class Job(BaseModel):
@@ -315,6 +316,17 @@ def test_progress_is_seen_batch_by_batch_while_the_list_grows() -> None:
             assert max(count for at, count in seen if at <= second) >= 20 * second - 5
 
     run_virtual(main())
+
+
+@pytest.mark.parametrize("model", [str, list[Literal["aaaa"]]], ids=["one string", "a list"])
+def test_eight_times_as_much_costs_about_eight_times_as_much(model: Any) -> None:
+    def events(pieces: int) -> list[Event]:
+        first, again, last = ('"', "aaaa", '"') if model is str else ('["aaaa"', ',"aaaa"', "]")
+        return text(first, *[again] * pieces, last)
+
+    few, many = events(500), events(4000)
+    assert read(many, model)[1] is None
+    assert cpu_seconds(lambda: read(many, model)) < 3 * 8 * cpu_seconds(lambda: read(few, model))
 
 
 def test_demand_reaches_the_source_through_it() -> None:
