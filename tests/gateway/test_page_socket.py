@@ -207,7 +207,8 @@ def test_a_cut_does_not_reach_a_connection_that_serves_the_next_answer() -> None
 
 def test_a_page_that_leaves_leaves_its_provider() -> None:
     async def main() -> None:
-        async with played(ENDLESS) as (player, provider, gateway):
+        limits = {"max_cleanup_seconds": 3600}  # the provider is left at once, and not when this is over
+        async with played(ENDLESS, limits=limits) as (player, provider, gateway):
             await player.say(HELLO, {"type": "request", "n": 2})
             await player.until("event")
             await player.leave()
