@@ -30,11 +30,11 @@ def test_a_reader_that_keeps_up_lets_nothing_wait(tmp_path: Path) -> None:
 
 
 def test_a_burst_fills_the_buffer_and_pauses_the_source(tmp_path: Path) -> None:
-    """Ten at once, one a second, four may wait: at 1, 3 and 5 two are left, and two more come at once."""
+    """Ten at once, one a second, four may wait: at 2, 4 and 6 two are left, and two more come at once."""
     path = recording(tmp_path / "a.jsonl", [(0.0, TextDelta("a"))] * 10, Ending("completed", 0.0))
     queue = queue_of(path, 1.0, 4)
     assert (queue.peak, queue.taken, queue.seconds, queue.is_whole) == (4, 10, 9.0, True)
-    assert (queue.pauses, queue.paused_seconds) == ([(0.0, 7.0)], 7.0)
+    assert (queue.pauses, queue.paused_seconds) == ([(0.0, 6.0)], 6.0)
     depth = dict(zip(queue.at, queue.depth, strict=True))  # the last of each moment
     assert [depth[float(second)] for second in range(10)] == [3, 4, 3, 4, 3, 4, 3, 2, 1, 0]
 
