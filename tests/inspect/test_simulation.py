@@ -36,7 +36,7 @@ def test_a_burst_fills_the_buffer_and_pauses_the_source(tmp_path: Path) -> None:
     assert (queue.peak, queue.taken, queue.seconds, queue.is_whole) == (4, 10, 9.0, True)
     assert (queue.pauses, queue.paused_seconds) == ([(0.0, 6.0)], 6.0)
     depth = dict(zip(queue.at, queue.depth, strict=True))  # the last of each moment
-    assert [depth[float(second)] for second in range(10)] == [3, 4, 3, 4, 3, 4, 3, 2, 1, 0]
+    assert [depth[float(second)] for second in range(10)] == [4, 3, 4, 3, 4, 3, 3, 2, 1, 0]
 
 
 def test_a_burst_in_the_middle_waits_and_drains(tmp_path: Path) -> None:
