@@ -143,6 +143,13 @@ def test_a_clock_that_runs_out_before_content_is_status_504(server: dict[str, fl
     assert f"the {clock} timeout of 0.05 s ran out" in said.json()["error"]["message"]
 
 
+def test_a_model_that_has_only_begun_has_said_nothing() -> None:
+    begun = b'data: {"id":"a","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'
+    said = post(Reply([Send(begun), Stall()]), server={"first_event_timeout": 0.05})
+    assert said.status_code == 504
+    assert "the first_event timeout of 0.05 s ran out" in said.json()["error"]["message"]
+
+
 def test_a_models_own_timeout_wins() -> None:
     said = post(Reply([Stall()]), entry={"timeout": 0.05}, server={"deadline": 50.0})
     assert "the deadline timeout of 0.05 s ran out" in said.json()["error"]["message"]
