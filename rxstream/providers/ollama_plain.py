@@ -29,8 +29,8 @@ ASCII_TEXT: Final = rb'([^"\\\x00-\x1f\x80-\xff]+)'
 
 PLAIN_TEXT: Final = re.compile(ASCII_TEXT).fullmatch
 
-MAX_MISSES: Final = 8
-"""So often something is learned; then each line is read as JSON."""
+MAX_LESSONS: Final = 8
+"""So often the bytes around a text are learned; a stream in which they go on changing is read as JSON."""
 
 _Text = Annotated[str, Field(min_length=1)]
 _EXACT: Final = ConfigDict(extra="forbid")
@@ -109,19 +109,19 @@ class StampedTemplate:
     Recognized is text of ASCII without escapes; any other is read as JSON.
     """
 
-    __slots__ = ("_misses", "find")
+    __slots__ = ("_lessons", "find")
 
     def __init__(self) -> None:
-        self._misses = 0
+        self._lessons = 0
         self.find: Callable[[Any], re.Match[bytes] | None] = _no_match
         """Finds the text of a line, as its first group."""
 
     def learn(self, line: object, text: str) -> None:
         """Remember what stands around `text`, and around the time before it, in a line that was proved to be plain."""
         inside = text.encode("utf-8", "surrogatepass")
-        if self._misses >= MAX_MISSES or not isinstance(line, bytes) or not PLAIN_TEXT(inside):
+        if self._lessons >= MAX_LESSONS or not isinstance(line, bytes) or not PLAIN_TEXT(inside):
             return
-        self._misses += 1
+        self._lessons += 1
         shape = re.compile(
             rb'(.*"created_at": ?")[0-9T:.Z+-]*(".*"content": ?")' + re.escape(inside) + rb'(".*)'
         ).fullmatch(line)
